@@ -115,6 +115,11 @@ export class ModelCluster {
     return this.#placeOf.get(address) ?? assert.fail(`no namespace has ${address}`)
   }
 
+  /** The node that a pod is on. */
+  nodeOf(pod: string): NodeName {
+    return layout.node1.places.some(({ name }) => name === pod) ? 'node1' : 'node2'
+  }
+
   /** Makes the tries from the namespaces that have their sources, to listeners that it makes. */
   probe(tries: readonly AddressedTry[]): Promise<readonly Outcome[]> {
     for (const { destination, protocol, port } of tries)

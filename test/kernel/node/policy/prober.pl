@@ -8,6 +8,8 @@
 #   ask ID PATIENCE_MS                            sends in the flow and answers with what came back
 #   close ID
 #   push NAME                                     sends one more line in every TCP connection that NAME has accepted
+#   catch NAME ADDRESS PORT                       counts the datagrams and connections that arrive there, and answers none
+#   caught                                        answers with "WHAT COUNT", one after the other, and forgets them
 # A line of an answer is "NAME SOURCE" of who received the try, "one-way NAME SOURCE" if its answer did not come back, "refused", "-" or an error.
 # A line "late ..." before them tells that a try of an earlier turn arrived after its end.
 use strict; use warnings;
@@ -16,7 +18,7 @@ use Time::HiRes qw(clock_gettime CLOCK_MONOTONIC);
 use Errno qw(EINPROGRESS ECONNREFUSED);
 $| = 1;
 my $sys_setns = $ARGV[0] + 0;
-my (%netns, %raw, %sctp_ports, %handler, %socket_of, @tries, %by_token, %flows, %accepted, @late);
+my (%netns, %raw, %sctp_ports, %handler, %socket_of, @tries, %by_token, %flows, %accepted, %caught, @late);
 my ($reading, $writing, $token, $turn) = ('', '', 0, 0);
 
 sub now { return 1000 * clock_gettime(CLOCK_MONOTONIC) }
@@ -88,6 +90,17 @@ sub listen_udp {
       send $socket, "$line\n", MSG_DONTWAIT, $peer;
     }
   });
+}
+
+sub catch_all {
+  my ($name, $address, $port) = @_;
+  my $socket = make_socket($name, is_six($address), SOCK_DGRAM, 0);
+  bind $socket, pack_address($address, $port) or die "bind $name $address $port: $!";
+  watch($socket, sub { while (defined recv $socket, my $bytes, 4096, MSG_DONTWAIT) { $caught{$bytes}++ } });
+  my $listener = make_socket($name, is_six($address), SOCK_STREAM, 0);
+  bind $listener, pack_address($address, $port) or die "bind $name $address $port: $!";
+  listen $listener, 1024 or die "listen: $!";
+  watch($listener, sub { while (my $peer = accept my $accepted, $listener) { $caught{'tcp:' . show_address($peer)}++ } });
 }
 
 # Kernels without SCTP sockets send, forward and deliver its packets all the same: an INIT (RFC 9260) whose tag is the token.
@@ -245,6 +258,8 @@ my %orders = (
   go => \&make_all,
   open => \&open_flow,
   ask => \&ask_flow,
+  catch => \&catch_all,
+  caught => sub { spin(sub { 0 }, now() + 50); print join(' ', map { "$_ $caught{$_}" } sort keys %caught), "\n"; %caught = () },
   close => sub { my $flow = delete $flows{$_[0]}; reset_and_close($flow->{socket}) if $flow },
   push => sub { syswrite $_->[0], $_->[1] for values %{ $accepted{$_[0]} } },
 );

@@ -102,6 +102,21 @@ export class Prober {
     }
   }
 
+  /** Counts the datagrams and the connections that arrive there from now on. */
+  catch(name: string, address: string, port: number): void {
+    this.#write(`catch ${name} ${address} ${port}`)
+  }
+
+  /** What has arrived since the last call: the number of datagrams by their text, of connections by `tcp:` and their source. */
+  caught(): Promise<ReadonlyMap<string, number>> {
+    return this.#exclusive(async () => {
+      this.#write('caught')
+      const words = (await this.#read()).split(' ')
+      const pairs = Array.from({ length: Math.floor(words.length / 2) }, (_, index) => index * 2)
+      return new Map(pairs.map((at) => [words[at] ?? '', Number(words[at + 1])]))
+    })
+  }
+
   /** Every TCP connection that was accepted there sends one more line by itself. */
   push(name: string): void {
     this.#write(`push ${name}`)
