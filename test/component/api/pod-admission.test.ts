@@ -3,6 +3,7 @@ import { after, before, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { accountCases, caseAccounts, podOfAccountCase } from '../../helpers/account-cases.ts'
 import { startTestServer, type TestServer } from '../../helpers/api-server.ts'
+import { untilAsync } from '../../helpers/until.ts'
 
 const namespace = '/api/v1/namespaces/default'
 const mountPath = '/var/run/secrets/kubernetes.io/serviceaccount'
@@ -142,7 +143,10 @@ describe('a Pod in a namespace whose default account is not there yet', () => {
     await using server = await startTestServer({ dialect: 'kubernetes', admitsAccounts: true, limits })
     const made = server.call('POST', `${namespace}/pods`, { body: simple })
     await sleep(150)
-    await makeAccounts(server)
+    // The Pod's request may still be on its way to its wait, and the account's write is refused then.
+    const body = { metadata: { name: 'default' } }
+    const create = () => server.call('POST', `${namespace}/serviceaccounts`, { body })
+    await untilAsync('the account is created', async () => (await create()).code === 201)
     assert.equal((await made).code, 201)
   })
 })
