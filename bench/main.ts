@@ -5,6 +5,7 @@ import { benchControllers } from './controllers/controllers.ts'
 import { benchDns } from './dns/dns.ts'
 import { benchEndpointChange } from './endpoint-change.ts'
 import { benchPods } from './pods/pods.ts'
+import { benchPolicy } from './policy/policy.ts'
 import { benchProxy } from './proxy/proxy.ts'
 import { type BenchReport, printTable } from './report.ts'
 
@@ -14,6 +15,7 @@ const benches: Readonly<Record<string, () => Promise<BenchReport>>> = {
   dns: benchDns,
   'endpoint-change': benchEndpointChange,
   pods: benchPods,
+  policy: benchPolicy,
   proxy: benchProxy,
 }
 
