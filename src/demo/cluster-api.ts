@@ -7,6 +7,10 @@ export type AppliedResource = 'services' | 'endpointslices'
 export interface ClusterApi {
   /** Creates the object, or replaces the one of that name; the answer is what the API server stored. */
   apply(object: ApiObject): Promise<ApiObject>
+  /** Deletes the object of that kind and name. */
+  remove(object: ApiObject): Promise<void>
   /** Resolves when this node's kernel has everything of that resource up to the resourceVersion. */
   waitApplied(resource: AppliedResource, resourceVersion: string): Promise<void>
+  /** What this node does with a TCP connection and why, in sentences. The source is `NAMESPACE/NAME` of a pod, as the destination. */
+  explain(source: string, destination: string, port: number): Promise<readonly string[]>
 }

@@ -1,5 +1,7 @@
 import { request } from 'node:http'
+import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { z } from 'zod'
 import { ApiClient, ApiError, loadKubeconfig, type ObjectRef } from '../client/index.ts'
 import type { ApiObject } from '../model/api-object.ts'
 import { describeError, PlatnetError } from '../model/errors.ts'
@@ -10,11 +12,14 @@ class ClusterApiError extends PlatnetError<'not-ready' | 'not-applied'> {}
 const deadlineMs = 20_000
 const retryMs = 20
 
+const explanation = z.object({ lines: z.array(z.string()) })
+
 const pluralOf: Readonly<Record<string, string>> = {
   Service: 'services',
   EndpointSlice: 'endpointslices',
   Deployment: 'deployments',
   Namespace: 'namespaces',
+  NetworkPolicy: 'networkpolicies',
 }
 
 /** The cluster as an administrator reaches it: the API server over HTTPS, the agent over its control socket. */
@@ -47,6 +52,10 @@ export class HttpClusterApi implements ClusterApi {
     }
   }
 
+  async remove(object: ApiObject): Promise<void> {
+    await this.#client.delete(refOf(object))
+  }
+
   /** Any document of the server, not checked. */
   getDocument(path: string): Promise<unknown> {
     return this.#client.getDocument(path)
@@ -56,9 +65,15 @@ export class HttpClusterApi implements ClusterApi {
   async waitApplied(resource: AppliedResource, resourceVersion: string): Promise<void> {
     const query = new URLSearchParams({ resource, resourceVersion, timeoutMs: String(deadlineMs) })
     await retryUntilDeadline('not-applied', `${resource} ${resourceVersion} is not in the kernel`, async () => {
-      const status = await getStatus(this.#controlSocket, `/applied?${query}`)
+      const { status } = await ask(this.#controlSocket, `/applied?${query}`)
       if (status !== 200) throw new Error(`the agent answers ${status}`)
     })
+  }
+
+  async explain(source: string, destination: string, port: number): Promise<readonly string[]> {
+    const query = new URLSearchParams({ source, destination, port: String(port) })
+    const { body } = await ask(this.#controlSocket, `/explain/flow?${query}`)
+    return explanation.parse(JSON.parse(body)).lines
   }
 }
 
@@ -87,11 +102,11 @@ async function retryUntilDeadline<T>(
   }
 }
 
-/** The status of a GET on the agent's control socket, its body read and dropped. */
-function getStatus(socketPath: string, path: string): Promise<number> {
+/** The answer to a GET on the agent's control socket. */
+function ask(socketPath: string, path: string): Promise<{ readonly status: number; readonly body: string }> {
   return new Promise((resolve, reject) => {
     const asked = request({ socketPath, path, agent: false, timeout: deadlineMs + 1000 }, (response) => {
-      response.resume().once('end', () => resolve(response.statusCode ?? 0))
+      text(response).then((body) => resolve({ status: response.statusCode ?? 0, body }), reject)
     })
     asked.once('timeout', () => asked.destroy(new Error('the agent does not answer')))
     asked.once('error', reject)

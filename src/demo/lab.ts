@@ -42,6 +42,8 @@ export interface LoadRequest {
   readonly maxRequests?: number
   readonly keepAliveShare?: number
   readonly sources?: readonly Ip[]
+  /** After which a request counts as failed; 5 s where it is not given. */
+  readonly timeoutMs?: number
 }
 
 export interface RunningLoad {
@@ -175,6 +177,7 @@ function loadArguments(request: LoadRequest): string[] {
     requests: request.maxRequests,
     'keep-alive-share': request.keepAliveShare,
     sources: request.sources?.join(','),
+    'timeout-ms': request.timeoutMs,
   }
   return Object.entries(options).flatMap(([name, value]) => (value === undefined ? [] : [`--${name}`, String(value)]))
 }

@@ -14,10 +14,11 @@ export interface LoadOptions {
   /** Whichever is reached first. */
   readonly maxSeconds: number
   readonly maxRequests: number
+  /** After which a request counts as failed. */
+  readonly timeoutMs: number
 }
 
 const tickMs = 4
-const requestTimeoutMs = 5000
 /** Kept connections are used in turn, so each sees several requests a second and learns soon of an announced close. */
 const minKeptConnections = 24
 
@@ -49,11 +50,11 @@ export class LoadGenerator {
   }
 
   #sendOne(): void {
-    const { keepAliveShare, sources } = this.#options
+    const { keepAliveShare, sources, timeoutMs } = this.#options
     const keepAlive = Math.floor((this.#sent + 1) * keepAliveShare) > Math.floor(this.#sent * keepAliveShare)
     const source = keepAlive ? undefined : sources[this.#sent % Math.max(1, sources.length)]
     const target = { host: this.#options.host, port: this.#options.port, source }
-    const connection = keepAlive ? this.#takeKept(target) : new HttpConnection(target, false, requestTimeoutMs)
+    const connection = keepAlive ? this.#takeKept(target) : new HttpConnection(target, false, timeoutMs)
     const sentMs = performance.now()
     this.#sent += 1
     void connection.send().then((answer: Answer) => {
@@ -73,6 +74,6 @@ export class LoadGenerator {
       const oldest = this.#kept.shift()
       if (oldest?.isIdle === true) return oldest
     }
-    return new HttpConnection(target, true, requestTimeoutMs)
+    return new HttpConnection(target, true, this.#options.timeoutMs)
   }
 }

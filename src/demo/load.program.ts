@@ -1,6 +1,6 @@
 // Asks a web server at a steady rate. Prints `sending`, and one line of JSON (load-report.ts) at the end; SIGTERM ends it early.
 // node load.program.ts --host web.default.svc.cluster.local --port 80 --rate 1200 --seconds 10
-//   [--name-server 10.96.0.10] [--requests N] [--keep-alive-share 0.5] [--sources a,b]
+//   [--name-server 10.96.0.10] [--requests N] [--keep-alive-share 0.5] [--sources a,b] [--timeout-ms 5000]
 import { Resolver } from 'node:dns/promises'
 import { isIP } from 'node:net'
 import { parseArgs } from 'node:util'
@@ -17,6 +17,7 @@ const { values } = parseArgs({
     requests: { type: 'string', default: 'Infinity' },
     'keep-alive-share': { type: 'string', default: '0.5' },
     sources: { type: 'string', default: '' },
+    'timeout-ms': { type: 'string', default: '5000' },
   },
 })
 
@@ -39,6 +40,7 @@ const generator = new LoadGenerator({
   sources: values.sources.split(',').filter((source) => source !== ''),
   maxSeconds: Number(values.seconds),
   maxRequests: Number(values.requests),
+  timeoutMs: Number(values['timeout-ms']),
 })
 process.stdout.write('sending\n')
 process.stdout.write(`${JSON.stringify(await generator.run(stop.signal))}\n`)

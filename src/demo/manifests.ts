@@ -36,6 +36,26 @@ export function describeService(service: ServiceDescription): ApiObject {
   }
 }
 
+/** A NetworkPolicy that isolates the pods with that label, and allows connections from the same pods to port 8080 or none. */
+export function describePolicy(
+  dialect: Dialect,
+  name: string,
+  app: string,
+  allows: 'nothing' | 'same-pods',
+): ApiObject {
+  const pods = { podSelector: { matchLabels: { app } } }
+  return {
+    apiVersion: `${dialect.groups.networking}/v1`,
+    kind: 'NetworkPolicy',
+    metadata: { name, namespace },
+    spec: {
+      ...pods,
+      policyTypes: ['Ingress'],
+      ingress: allows === 'nothing' ? [] : [{ from: [pods], ports: [{ protocol: 'TCP', port: 8080 }] }],
+    },
+  }
+}
+
 export function describeSlice(dialect: Dialect, service: string, endpoints: readonly PodEndpoint[]): ApiObject {
   return {
     apiVersion: `${dialect.groups.discovery}/v1`,

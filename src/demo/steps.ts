@@ -3,6 +3,7 @@ import { chiSquareOfEqualShares, describeCounts, describeLoad, isUndisturbed } f
 import { clientSources, type LoadRequest, nodeAddress, type RunningLoad } from './lab.ts'
 import type { LoadReport } from './load-report.ts'
 import { fromPod, namedServices, untilNamed } from './name-steps.ts'
+import { policies } from './policy-step.ts'
 import { RuleMonitor, readRules } from './rule-monitor.ts'
 import { nameServer, type Scene, type Step } from './scene.ts'
 import { createWebService, type WebService } from './web-service.ts'
@@ -154,6 +155,7 @@ export const steps: readonly Step[] = [
   nodePort,
   affinity,
   refused,
+  policies,
   rolling,
   stoppedFirst,
   killed,

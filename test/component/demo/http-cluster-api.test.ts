@@ -42,12 +42,22 @@ describe('the cluster as the demo reaches it', () => {
     { asked: `PATCH ${collection}/web-demo`, status: 404, body: notFound },
     { asked: `POST ${collection}`, status: 201, body: stored },
     { asked: `PATCH ${collection}/web-demo`, status: 200, body: stored },
+    {
+      asked: `DELETE ${collection}/web-demo`,
+      status: 200,
+      body: { kind: 'Status', apiVersion: 'v1', status: 'Success' },
+    },
   ]
   const api = scriptedServer(script)
   const applied = [504, 200].map((status) => {
     return { asked: 'GET /applied?resource=endpointslices&resourceVersion=7&timeoutMs=20000', status, body: {} }
   })
-  const control = scriptedServer(applied)
+  const explained = {
+    asked: 'GET /explain/flow?source=default%2Fweb-1&destination=default%2Fweb-2&port=8080',
+    status: 200,
+    body: { lines: ['Network policies deny TCP port 8080.'] },
+  }
+  const control = scriptedServer([...applied, explained])
   let cluster: HttpClusterApi
 
   before(async () => {
@@ -69,9 +79,10 @@ describe('the cluster as the demo reaches it', () => {
     rmSync(directory, { recursive: true })
   })
 
-  it('waits for the kubeconfig and a server that is ready, creates what is not there, patches what is', async () => {
+  it('waits for the kubeconfig and a server that is ready, creates what is not there, patches what is, deletes', async () => {
     assert.equal((await cluster.apply(slice)).metadata.resourceVersion, '7')
     assert.equal((await cluster.apply(slice)).metadata.resourceVersion, '7')
+    await cluster.remove(slice)
     assert.deepEqual(
       api.asked,
       script.map(({ asked }) => asked),
@@ -85,5 +96,10 @@ describe('the cluster as the demo reaches it', () => {
       control.asked,
       applied.map(({ asked }) => asked),
     )
+  })
+
+  it('asks the agent what it does with a connection', async () => {
+    assert.deepEqual(await cluster.explain('default/web-1', 'default/web-2', 8080), explained.body.lines)
+    assert.equal(control.asked.at(-1), explained.asked)
   })
 })

@@ -13,6 +13,8 @@ const sliceSchema = z.object({
   endpoints: z.array(z.object({ addresses: z.array(z.string()), conditions: z.object({ ready: z.boolean() }) })),
 })
 
+const policySchema = z.object({ spec: z.object({ ingress: z.array(z.unknown()) }) })
+
 const hostNameEnd = '.default.svc.cluster.local'
 
 interface KnownService {
@@ -25,14 +27,27 @@ interface KnownService {
 /** A cluster without a server: every object becomes rules at once, the tables written anew each time. */
 export class HandWrittenCluster implements ClusterApi {
   readonly #services = new Map<string, KnownService>()
+  /** By name, whether it allows the pods. */
+  readonly #policies = new Map<string, boolean>()
   #revision = 0
 
   async apply(object: ApiObject): Promise<ApiObject> {
     this.#revision += 1
     const resourceVersion = String(this.#revision)
-    const stored = object.kind === 'Service' ? this.#addService(object) : this.#setEndpoints(object)
+    const stored = this.#store(object)
     await this.#writeRules()
     return { ...stored, metadata: { ...object.metadata, resourceVersion } }
+  }
+
+  async remove({ metadata }: ApiObject): Promise<void> {
+    this.#policies.delete(metadata.name)
+    await this.#writeRules()
+  }
+
+  async explain(): Promise<readonly string[]> {
+    const allowing = [...this.#policies].find(([, allows]) => allows)?.[0]
+    if (allowing !== undefined) return [`policy default/${allowing} allows it`]
+    return [...this.#policies.keys()].map((name) => `denied: default/${name} has no ingress rules`)
   }
 
   async waitApplied(_resource: AppliedResource, _resourceVersion: string): Promise<void> {}
@@ -46,6 +61,13 @@ export class HandWrittenCluster implements ClusterApi {
   hostNameOf(address: string): string | undefined {
     const found = [...this.#services].find(([, { clusterIp }]) => clusterIp === address)
     return found && `${found[0]}${hostNameEnd}`
+  }
+
+  #store(object: ApiObject): ApiObject {
+    if (object.kind === 'Service') return this.#addService(object)
+    if (object.kind === 'EndpointSlice') return this.#setEndpoints(object)
+    this.#policies.set(object.metadata.name, policySchema.parse(object).spec.ingress.length > 0)
+    return object
   }
 
   #addService(object: ApiObject): ApiObject {
@@ -66,6 +88,16 @@ export class HandWrittenCluster implements ClusterApi {
     const addresses = ready.map((endpoint) => `${endpoint.addresses[0]}:${ports[0]?.port}`)
     this.#services.set(name, { ...service, endpoints: addresses })
     return object
+  }
+
+  #policyRules(): string[] {
+    if (this.#policies.size === 0) return []
+    const news = '-p tcp --dport 8080 -m conntrack --ctstate NEW'
+    const allowsPods = [...this.#policies.values()].some((allows) => allows)
+    return [
+      ...(allowsPods ? [`-A FORWARD -s 10.244.0.0/24 ${news} -j ACCEPT`] : []),
+      `-A FORWARD -d 10.244.0.0/24 ${news} -j DROP`,
+    ]
   }
 
   async #writeRules(): Promise<void> {
@@ -91,7 +123,7 @@ export class HandWrittenCluster implements ClusterApi {
       '-A POSTROUTING -s 10.244.0.0/24 -o plt0 -j MASQUERADE',
       'COMMIT',
     )
-    lines.push('*filter', ':FORWARD ACCEPT', ...rejects, 'COMMIT', '')
+    lines.push('*filter', ':FORWARD ACCEPT', ...rejects, ...this.#policyRules(), 'COMMIT', '')
     await runProgram('iptables-restore', [], { input: lines.join('\n'), timeoutMs: 5000 })
   }
 }
