@@ -27,7 +27,7 @@ export function localAddress(pod: number): string {
 }
 
 /** Addresses of the pods of other nodes; those from 10.245.240.0 on are for single tests. */
-export function remoteAddress(pod: number): string {
+function remoteAddress(pod: number): string {
   return `10.245.${pod >> 8}.${pod & 255}`
 }
 

@@ -32,7 +32,7 @@ export async function prepareLatency(cluster: PolicyCluster, policies: number): 
   const ofSingle = { ...podPeer({ app: 'single' }), policyTypes: ['Ingress'], ingress: ingress('client') }
   await cluster.createPolicy(namespace, 'single', ofSingle)
   for (let number = 0; number <= policies; number += 1) {
-    const role = number === policies ? 'client' : `nobody-${number}`
+    const role = number === policies ? 'client' : `other-${number}`
     await cluster.createPolicy(namespace, `crowd-${String(number).padStart(5, '0')}`, {
       ...podPeer({ app: 'crowded' }),
       policyTypes: ['Ingress'],

@@ -7,16 +7,16 @@ import { findFreePort, PlatnetServer } from '../../test/helpers/platnet-server.t
 import { serverAddress } from '../proxy/node-lab.ts'
 import { type BenchReport, type BenchRow, compare, measureAlone, percentile } from '../report.ts'
 import { BenchAgent } from './agent.ts'
-import { prepareChanges, timeChanges } from './changes.ts'
+import { type ChangeTimes, prepareChanges, timeChanges } from './changes.ts'
 import { localAddress, PolicyCluster, podPeer, type Size } from './cluster.ts'
 import { measureLatency, prepareLatency } from './latency.ts'
 import { PolicyLab } from './node-lab.ts'
 
+/** What is measured: all of it unless `BENCH_POLICY_PARTS` says which. */
+const parts = (process.env['BENCH_POLICY_PARTS'] ?? 'gate,change,connect,large').split(',')
 const rounds = Number(process.env['BENCH_POLICY_CHANGES'] ?? '60')
 const size = parseSize('BENCH_POLICY_SIZE', '110x200x2000', 10)
-/** `none` leaves it out. */
-const large =
-  process.env['BENCH_POLICY_LARGE'] === 'none' ? undefined : parseSize('BENCH_POLICY_LARGE', '110x30000x29890', 300)
+const large = parseSize('BENCH_POLICY_LARGE', '110x30000x29890', 300)
 /** After this an agent has collected its garbage. */
 const restSeconds = 20
 
@@ -58,27 +58,51 @@ async function inScene(of: Size, measure: (scene: Scene) => Promise<BenchRow[]>)
   }
 }
 
-async function measureNode({ cluster, lab, start }: Scene): Promise<BenchRow[]> {
+async function measureNode(scene: Scene): Promise<BenchRow[]> {
+  const { cluster, start } = scene
   await prepareChanges(cluster)
   const gatePods = await prepareGate(cluster)
-  const without = await start('proxy')
-  await sleep(2000)
-  const gateWithout = await timeGates(without, gatePods)
-  await without.kill()
-  progress('gate without policies timed')
+  const gateWithout = parts.includes('gate') ? await timeGatesWithout(scene, gatePods) : []
   const agent = await start('proxy,policy')
   await sleep(2000)
-  const gateWith = await timeGates(agent, gatePods)
+  const gateWith = parts.includes('gate') ? await timeGates(agent, gatePods) : []
   progress('gate with policies timed')
-  const changes = await timeChanges(lab, cluster, rounds)
+  const changes = parts.includes('change') ? changeRows(await timeChanges(scene.lab, cluster, rounds)) : []
   progress('changes timed')
   await sleep(restSeconds * 1000)
   const { residentMiB } = agent.usage()
+  const latencies = parts.includes('connect') ? await measureConnects(scene, agent) : []
+  await agent.kill()
+  progress('connect() timed')
+  return [
+    ...changes,
+    ...(parts.includes('gate')
+      ? besides("a new local pod's wait at the gate", 'ms', gateWith, 'no policies', gateWithout)
+      : []),
+    ...latencies,
+    measureAlone('resident memory', 'MiB', residentMiB),
+    measureAlone('start to policies in an empty kernel', 'ms', agent.startMs),
+  ]
+}
+
+async function timeGatesWithout({ start }: Scene, gatePods: readonly string[]): Promise<readonly number[]> {
+  const agent = await start('proxy')
+  await sleep(2000)
+  const tookMs = await timeGates(agent, gatePods)
+  await agent.kill()
+  progress('gate without policies timed')
+  return tookMs
+}
+
+async function measureConnects({ cluster, lab }: Scene, agent: BenchAgent): Promise<BenchRow[]> {
   await prepareLatency(cluster, size.policies)
   await sleep(3000)
   await agent.kill()
   const latencies = await measureLatency(lab, size.policies)
-  progress('latency measured')
+  return latencies.flatMap(({ metric, withRules, without }) => besides(metric, 'µs', withRules, 'no rules', without))
+}
+
+function changeRows(changes: ChangeTimes): BenchRow[] {
   return [
     ...shares('a rule of a policy changed, API answer to packet', changes.ruleChanged),
     ...shares('a policy created, API answer to packet', changes.policyCreated),
@@ -86,22 +110,6 @@ async function measureNode({ cluster, lab, start }: Scene): Promise<BenchRow[]> 
     ...shares("a remote pod's labels changed, API answer to packet", changes.remoteLabels),
     ...shares("a local pod's labels changed, API answer to packet", changes.localLabels),
     ...shares('a new remote pod, API answer to its address to packet', changes.newRemotePod),
-    ...[0.5, 0.99].map((share) =>
-      compare(
-        `a new local pod's wait at the gate, p${100 * share}`,
-        'ms',
-        percentile(gateWith, share),
-        'no policies',
-        percentile(gateWithout, share),
-      ),
-    ),
-    ...latencies.flatMap(({ metric, withRules, without: bare }) =>
-      [0.5, 0.99].map((share) =>
-        compare(`${metric}, p${100 * share}`, 'µs', percentile(withRules, share), 'no rules', percentile(bare, share)),
-      ),
-    ),
-    measureAlone('resident memory', 'MiB', residentMiB),
-    measureAlone('start to policies in an empty kernel', 'ms', agent.startMs),
   ]
 }
 
@@ -148,13 +156,26 @@ function shares(metric: string, sample: readonly number[]): BenchRow[] {
   return [0.5, 0.99].map((share) => measureAlone(`${metric}, p${100 * share}`, 'ms', percentile(sample, share)))
 }
 
+function besides(
+  metric: string,
+  unit: string,
+  ours: readonly number[],
+  peerName: string,
+  peer: readonly number[],
+): BenchRow[] {
+  return [0.5, 0.99].map((share) =>
+    compare(`${metric}, p${100 * share}`, unit, percentile(ours, share), peerName, percentile(peer, share)),
+  )
+}
+
 function progress(line: string): void {
   console.error(`${(performance.now() / 1000).toFixed(1)} s: ${line}`)
 }
 
 await runProgram('ip', ['addr', 'add', serverAddress, 'dev', 'lo'], { timeoutMs: 10_000 })
-const rows = await inScene(size, measureNode)
-if (large !== undefined) rows.push(...(await inScene(large, measureLarge)))
+const rows: BenchRow[] = []
+if (parts.some((part) => part !== 'large')) rows.push(...(await inScene(size, measureNode)))
+if (parts.includes('large')) rows.push(...(await inScene(large, measureLarge)))
 const report: BenchReport = { name: 'policy', rows }
 process.stdout.write(`${JSON.stringify(report)}\n`)
 process.exit(0)

@@ -11,6 +11,6 @@ export interface ClusterApi {
   remove(object: ApiObject): Promise<void>
   /** Resolves when this node's kernel has everything of that resource up to the resourceVersion. */
   waitApplied(resource: AppliedResource, resourceVersion: string): Promise<void>
-  /** What this node does with a TCP connection and why, in sentences. The source is `NAMESPACE/NAME` of a pod, as the destination. */
+  /** Explains a TCP connection: its fate on this node and the reasons, in sentences. The source is `NAMESPACE/NAME` of a pod, as the destination. */
   explain(source: string, destination: string, port: number): Promise<readonly string[]>
 }

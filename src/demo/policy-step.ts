@@ -47,7 +47,7 @@ interface Phase {
   /** Connections that were answered: from the pod, from outside. */
   readonly answered: readonly [pod: number, client: number]
   readonly seen: string
-  /** What the node says of the way from pod to pod. */
+  /** The explanation of the way from pod to pod. */
   readonly why: string
 }
 
@@ -70,7 +70,7 @@ class Ways {
     const [pod, client] = await Promise.all([this.#connect('pod', connections), this.#connect('client', connections)])
     const answered = [pod.ok.short, client.ok.short] as const
     const lines = await this.#scene.api.explain(`default/${this.#from.name}`, `default/${this.#to.name}`, this.#to.port)
-    const why = lines.filter((line) => /polic(y|ies)|default\/(deny|allow)/i.test(line)).map((line) => line.trim())
+    const why = lines.filter((line) => /denied|default\/(deny-all|allow-web)/.test(line)).map((line) => line.trim())
     return { answered, seen: `${describeEnd('pod', pod)}, ${describeEnd('outside', client)}`, why: why.join(' ') }
   }
 
