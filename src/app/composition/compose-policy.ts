@@ -133,7 +133,7 @@ export async function composePolicy(sources: PolicySources): Promise<PolicySide>
       const parts = { client, dialect, nodeName, log: log.child('client') }
       return [
         new PolicyWatches({ ...parts, state, lists, problems, remotePods }),
-        ...composeNodeWatch(shared, families, parts),
+        ...composeNodeWatch(shared, { families, plane, lists }, parts),
       ]
     },
   }
@@ -233,15 +233,24 @@ function addClusterDns({ options }: AppContext, state: ClusterState): void {
 /** The networks of this node's pods matter only where unknown addresses of them are isolated. */
 function composeNodeWatch(
   { sources: { context } }: Shared,
-  families: readonly PolicyFamily[],
+  enforcement: {
+    readonly families: readonly PolicyFamily[]
+    readonly plane: PolicyPlane
+    readonly lists: ListedCollections
+  },
   parts: { readonly client: ApiClient; readonly dialect: Dialect; readonly nodeName: string; readonly log: Logger },
 ): readonly Component[] {
   if (context.options.values.policy.policyUnknownPods === 'allow') return []
+  const { families, plane, lists } = enforcement
+  const name = 'the Node of this agent'
+  lists.want(name)
   return [
     new NodeWatch({
       ...parts,
       onNode: (node) => {
         for (const { family, plan } of families) plan.configure(ruleSettings(context, family, node?.podCidrs ?? []))
+        lists.listed(name)
+        plane.replan()
       },
     }),
   ]

@@ -65,6 +65,11 @@ export class PolicyPlane implements Component {
     return this.#health
   }
 
+  /** Writes what other settings of the plans change. */
+  replan(): void {
+    this.#request({ urgent: false })
+  }
+
   status(): PolicyStatus {
     return policyStatus({ ...this.#parts, families: this.#families, obstacles: this.#reasonsNotToEnforce() })
   }
