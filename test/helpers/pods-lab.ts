@@ -127,7 +127,7 @@ export class PodsLab {
       '/run/cni',
     ]
     const identity = ['--node-name', 'node-1', '--node-ip', this.nodeAddress, '--cni-conf-dir', '/run/net.d']
-    const level = onLine === undefined ? 'warn' : 'warn,platform_kubelet::pods=debug'
+    const level = onLine === undefined ? 'warn' : 'warn,platform_kubelet::pods=debug,platform_network_policy=info'
     const own = [
       '--control-socket',
       this.controlSocket,
