@@ -9,7 +9,7 @@ export type PodWatch =
   | { readonly kind: 'all' }
 
 /** Each namespace costs a list and a watch of its own. */
-const maxNamespaces = 8
+const maxNamespaces = 32
 
 /**
  * Tells which pods must be watched for the rules of these policies, the ones that select a pod of this node. Pods matter as peers, and as

@@ -4,9 +4,7 @@ import type { Labels } from '../../../../src/model/network-policy.ts'
 import { planPodWatch } from '../../../../src/node/policy/plan-watches.ts'
 import { ipBlock, podsPeer, policyOf, portNamed, portRange } from '../../../helpers/policy-cluster.ts'
 
-const namespaces = new Map<string, Labels>(
-  Array.from({ length: 12 }, (_, index) => [`n${index}`, { half: index < 8 ? 'low' : 'high', n: `${index}` }]),
-)
+const namespaces = new Map<string, Labels>(Array.from({ length: 12 }, (_, index) => [`n${index}`, { n: `${index}` }]))
 
 describe('planPodWatch', () => {
   test('without pod peers the pods of this node are enough', () => {
@@ -27,12 +25,13 @@ describe('planPodWatch', () => {
     assert.deepEqual(planPodWatch(policies, namespaces), { kind: 'namespaces', namespaces: ['n3', 'n9'] })
   })
 
-  test('eight namespaces are watched one by one, nine as all', () => {
-    const low = policyOf('n0/low', { ingress: [{ peers: [podsPeer({}, { half: 'low' })] }] })
-    const wanted = ['n0', 'n1', 'n2', 'n3', 'n4', 'n5', 'n6', 'n7']
-    assert.deepEqual(planPodWatch([low], namespaces), { kind: 'namespaces', namespaces: wanted })
+  test('32 namespaces are watched one by one, 33 as all', () => {
+    const many = Array.from({ length: 32 }, (_, index) => [`m${index}`, { many: 'yes' }] as const)
+    const policy = policyOf('m0/many', { ingress: [{ peers: [podsPeer({}, { many: 'yes' })] }] })
+    const wanted = many.map(([name]) => name).sort()
+    assert.deepEqual(planPodWatch([policy], many), { kind: 'namespaces', namespaces: wanted })
     const one = policyOf('n9/one', { ingress: [{ peers: [podsPeer({})] }] })
-    assert.deepEqual(planPodWatch([low, one], namespaces), { kind: 'all' })
+    assert.deepEqual(planPodWatch([policy, one], many), { kind: 'all' })
   })
 
   test('all pods matter to an empty namespace selector, and to an egress rule that names a port of every destination', () => {
