@@ -3,7 +3,7 @@
 #   enter NAME NETNS                              names a namespace
 #   listen NAME PROTOCOL ADDRESS PORT             answers there with "NAME SOURCE" (TCP, UDP), or notes what comes (SCTP)
 #   probe NAME PROTOCOL SOURCE PORT DESTINATION PORT WANTED   queues one try; WANTED is 1 if an answer is expected; SOURCE may be "-"
-#   go QUIET_MS PATIENCE_MS                       makes all tries, waits PATIENCE_MS at most for wanted ones and QUIET_MS for all, and answers a line each
+#   go QUIET_MS PATIENCE_MS AGAIN                 makes all tries (repeats those without an answer where AGAIN is 1), waits PATIENCE_MS at most for wanted ones and QUIET_MS for all, and answers a line each
 #   open ID NAME PROTOCOL SOURCE PORT DESTINATION PORT        opens a flow that stays (TCP, UDP)
 #   ask ID PATIENCE_MS                            sends in the flow and answers with what came back
 #   close ID
@@ -200,7 +200,7 @@ sub start_try {
 sub repeat_try { my ($try) = @_; if ($try->{protocol} eq 'UDP') { send $try->{socket}, pack('N', $try->{token}), MSG_DONTWAIT } elsif ($try->{protocol} ne 'TCP') { send_raw($try) } }
 
 sub make_all {
-  my ($quiet, $patience) = @_;
+  my ($quiet, $patience, $repeats) = @_;
   $turn++;
   start_try($_) for @tries;
   my $sent = now();
@@ -208,7 +208,7 @@ sub make_all {
   my $is_done = sub { pop @open while @open && defined $open[-1]{result}; return !@open };
   for (my $again = $sent + 300; !$is_done->() && now() < $sent + $patience; $again += 300) {
     spin($is_done, $again < $sent + $patience ? $again : $sent + $patience);
-    repeat_try($_) for grep { !defined $_->{result} } @open;
+    repeat_try($_) for grep { $repeats && !defined $_->{result} } @open;
   }
   spin(sub { 0 }, $sent + $quiet > now() ? $sent + $quiet : now() + 1);
   print "late $_\n" for splice @late;
