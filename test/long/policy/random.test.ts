@@ -5,7 +5,7 @@ import { checkRandomPolicies } from '../../kernel/node/policy/random-policies.ts
 
 describe('2,000 sets of random policies, pods and namespaces', { concurrency: 2 }, () => {
   for (const flavour of ['nft', 'legacy'] as const) {
-    const skip = skipReason(`iptables-${flavour}`, `ip6tables-${flavour}`, 'ipset', 'perl')
+    const skip = skipReason(`iptables-${flavour}`, `ip6tables-${flavour}`, 'ipset', 'conntrack', 'perl')
     test(`evaluator, tracer and kernel agree about every packet (iptables-${flavour})`, {
       skip,
       timeout: 580_000,

@@ -60,6 +60,7 @@ export async function checkRandomPolicies({
     for (let seed = firstSeed; seed < firstSeed + sets; seed += 1) {
       objects = nextObjects(objects, seed)
       await nodes.apply(objects)
+      if (seed % 50 === 0) await forgetConnections(model)
       const flows = fc
         .sample(anyAddressedFlow, { numRuns: flowsPerSet, seed })
         .filter(({ source, destination }) => model.placeOf(source) !== model.placeOf(destination))
@@ -70,6 +71,11 @@ export async function checkRandomPolicies({
     await nodes.stop()
   })
   return seen
+}
+
+/** Source ports and echo identifiers come again after 50,000 tries, sooner than conntrack forgets them. */
+async function forgetConnections({ nodes }: ModelCluster): Promise<void> {
+  for (const node of nodeNames) await nodes[node].exec('conntrack', '-F')
 }
 
 /** All new, or with other labels of pods or namespaces only, which are changes of members of sets and not of rules. */

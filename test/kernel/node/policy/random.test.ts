@@ -6,7 +6,7 @@ import { checkRandomPolicies } from './random-policies.ts'
 // Side by side: while the packets of one model are waited for, rules of the other are written. Thousands: test/long/policy/random.test.ts.
 describe('random policies, pods and namespaces', { concurrency: 2 }, () => {
   for (const flavour of ['nft', 'legacy'] as const) {
-    const skip = skipReason(`iptables-${flavour}`, `ip6tables-${flavour}`, 'ipset', 'perl')
+    const skip = skipReason(`iptables-${flavour}`, `ip6tables-${flavour}`, 'ipset', 'conntrack', 'perl')
     test(`evaluator, tracer and kernel agree about every packet (iptables-${flavour})`, {
       skip,
       timeout: 120_000,
