@@ -6,7 +6,7 @@ import { checkSetName } from './set-name.ts'
  * Kinds of ipset that every kernel with ipset has. `hash:net` also holds single addresses. There is none for pairs of addresses
  * (`hash:net,net` is often left out): whether a packet goes to its own source says `differentAddresses`.
  */
-export type MemberSetType = 'hash:ip' | 'hash:net' | 'hash:ip,port' | 'hash:ip,port,ip'
+type MemberSetType = 'hash:ip' | 'hash:net' | 'hash:ip,port' | 'hash:ip,port,ip'
 
 /** An ipset whose members are ours; its name begins with `PLAT-NP-` and belongs to one family. */
 export interface MemberSet {

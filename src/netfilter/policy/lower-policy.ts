@@ -9,7 +9,7 @@ import { canonicalPeers, type PeerList, type PodSelection } from './peers.ts'
 import { areAllAddresses, blockNetworks } from './ranges.ts'
 
 /** Which pods a set holds: those of any of the selections, those of this node, or all. */
-export type PodChoice = readonly PodSelection[] | 'local' | 'all'
+type PodChoice = readonly PodSelection[] | 'local' | 'all'
 
 /** A set that the rules of policies name. Its name follows from everything else here. */
 export interface PolicySet {

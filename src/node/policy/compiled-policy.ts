@@ -18,7 +18,7 @@ export interface CompiledRule {
   readonly ports: readonly PolicyPort[] | undefined
 }
 
-export type CompiledPeer = PodPeer | CompiledBlock
+type CompiledPeer = PodPeer | CompiledBlock
 
 export interface CompiledBlock {
   readonly kind: 'ip-block'
@@ -27,7 +27,7 @@ export interface CompiledBlock {
 }
 
 /** Both ends included. */
-export interface AddressRange {
+interface AddressRange {
   readonly first: AddressValue
   readonly last: AddressValue
 }

@@ -17,7 +17,7 @@ export interface PolicyEffect {
   readonly rows: readonly EffectRow[]
 }
 
-export interface ChangedPolicy {
+interface ChangedPolicy {
   readonly policy: ObjectKey
   readonly change: 'create' | 'replace'
   /** The number of pods that it would select. */
@@ -31,7 +31,7 @@ export interface EffectRow {
   readonly to: readonly EffectPart[]
 }
 
-export interface EffectPart {
+interface EffectPart {
   readonly before: readonly Reach[]
   readonly after: readonly Reach[]
   readonly groups: readonly number[]

@@ -21,7 +21,7 @@ export interface Reach {
 }
 
 const protocols: readonly Protocol[] = ['TCP', 'UDP', 'SCTP']
-export const lastPort = 65_535
+const lastPort = 65_535
 const families: readonly IpFamily[] = ['IPv4', 'IPv6']
 
 /** Judges every port: the evaluator is asked once between any two bounds that the policies of both ends set. */
@@ -53,14 +53,14 @@ export function reachOf(evaluator: PolicyEvaluator, source: PolicyPod, destinati
 }
 
 /** Leaves the family out where all are equal. */
-export function mergeFamilies(reach: readonly Required<Reach>[]): readonly Reach[] {
+function mergeFamilies(reach: readonly Required<Reach>[]): readonly Reach[] {
   const [first, ...others] = reach
   const isOne = first !== undefined && others.every(({ ports }) => portsKey(ports) === portsKey(first.ports))
   return isOne ? [{ ports: first.ports }] : reach
 }
 
 /** Equal texts for equal sets of ports. */
-export function portsKey(ports: PortSet): string {
+function portsKey(ports: PortSet): string {
   if (typeof ports === 'string') return ports
   return ports.map(({ protocol, first, last }) => `${protocol}:${first}-${last}`).join()
 }

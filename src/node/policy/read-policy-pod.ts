@@ -38,7 +38,7 @@ export function readPolicyPod(json: unknown, nodeName: string): Parsed<PolicyPod
  * Reads the ports of all containers and of the init containers that go on running beside them, those without a name with the name
  * `""`; each name, protocol and number once.
  */
-export function readContainerPorts(reader: FieldReader, spec: fields.JsonRecord): readonly NamedPort[] {
+function readContainerPorts(reader: FieldReader, spec: fields.JsonRecord): readonly NamedPort[] {
   const ofList = (list: 'containers' | 'initContainers') =>
     fields.readEach(reader, spec[list], `spec.${list}`, (container, path) =>
       list === 'containers' || container['restartPolicy'] === 'Always'

@@ -31,7 +31,7 @@ export interface Verdict {
 export type DirectionVerdict = AllowedUnjudged | AllowedByRule | DeniedUnknown | DeniedByPolicies
 
 /** No rule decides in this direction. */
-export interface AllowedUnjudged {
+interface AllowedUnjudged {
   readonly isAllowed: true
   /**
    * `no-pod`: the end is no pod; `other-node`: the pod runs on another node, which judges it; `itself`: the pod sends to itself;
@@ -51,7 +51,7 @@ export interface AllowedByRule {
 }
 
 /** The object of the pod is not known yet. */
-export interface DeniedUnknown {
+interface DeniedUnknown {
   readonly isAllowed: false
   readonly reason: 'unknown-pod'
 }
