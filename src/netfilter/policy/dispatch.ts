@@ -1,18 +1,8 @@
-import type { ObjectKey } from '../../model/api-object.ts'
 import type { IpFamily } from '../../model/ip.ts'
 import { markBits } from '../mark-bits.ts'
 import { jump, rule } from '../rule-parts.ts'
 import type { Chain, Match, Rule, Side } from '../ruleset.ts'
-import {
-  bucketChain,
-  bucketSet,
-  denyChain,
-  fixedSets,
-  groupChain,
-  groupSet,
-  type PolicyDirection,
-  policyChain,
-} from './names.ts'
+import { bucketChain, bucketSet, denyChain, fixedSets, groupChain, groupSet, type PolicyDirection } from './names.ts'
 
 const bit = markBits.policyAllowed
 
@@ -29,11 +19,8 @@ export function isolatedSide(direction: PolicyDirection): Side {
  * Asks the policies of a group until one allows. What none allows is denied here, where a pod stands in its group: so an address
  * that is isolated already, of a group that the kernel does not know yet, goes on as before.
  */
-export function groupRules(direction: PolicyDirection, policies: readonly ObjectKey[]): Chain {
-  const asked = policies.flatMap((policy) => [
-    rule([], jump(policyChain(direction, policy))),
-    rule([isAllowed], { kind: 'return' }),
-  ])
+export function groupRules(direction: PolicyDirection, policyChains: readonly string[]): Chain {
+  const asked = policyChains.flatMap((chain) => [rule([], jump(chain)), rule([isAllowed], { kind: 'return' })])
   return [...asked, rule([], { kind: 'goto', chain: denyChain(direction) })]
 }
 

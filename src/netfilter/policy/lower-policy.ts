@@ -4,7 +4,7 @@ import { named, rule } from '../rule-parts.ts'
 import type { Chain, Match, Rule, Target } from '../ruleset.ts'
 import { networkElement } from './elements.ts'
 import { lowerPorts, type PortName } from './lower-ports.ts'
-import { type PolicyDirection, peerSet, policyChains, portSet } from './names.ts'
+import { type PolicyDirection, peerSet, policyChain, policyChains, portSet } from './names.ts'
 import { canonicalPeers, type PeerList, type PodSelection } from './peers.ts'
 import { areAllAddresses, blockNetworks } from './ranges.ts'
 
@@ -23,6 +23,8 @@ export interface PolicySet {
 
 /** A policy in one direction. */
 export interface LoweredPolicy {
+  /** The chain's name, which follows from the policy's name and the pods it selects. */
+  readonly name: string
   readonly chain: Chain
   readonly sets: readonly PolicySet[]
 }
@@ -46,13 +48,11 @@ const allow: Target = { kind: 'goto', chain: policyChains.allow }
 export function lowerPolicy(policy: NetworkPolicy, direction: PolicyDirection, family: IpFamily): LoweredPolicy {
   const lowered = (policy[direction] ?? []).map((each) => lowerRule(each, policy.namespace, direction, family))
   const sets = new Map(lowered.flatMap((each) => each.sets).map((set) => [set.name, set]))
-  return {
-    chain: named(
-      lowered.flatMap(({ rules }) => rules),
-      policy.key,
-    ),
-    sets: [...sets.values()],
-  }
+  const chain = named(
+    lowered.flatMap(({ rules }) => rules),
+    policy.key,
+  )
+  return { name: policyChain(direction, policy.key, policy.podSelector), chain, sets: [...sets.values()] }
 }
 
 function lowerRule(

@@ -1,5 +1,6 @@
 import type { ObjectKey } from '../../model/api-object.ts'
 import type { IpFamily } from '../../model/ip.ts'
+import type { LabelSelector } from '../../model/selector.ts'
 import { base32Digits, shortHash } from '../names.ts'
 
 /** A policy isolates its pods for connections that come to them, or for connections that they make. */
@@ -33,9 +34,12 @@ export function denyChain(direction: PolicyDirection): string {
   return `${prefixes[direction]}-DENY`
 }
 
-/** The chain of one policy in one direction; 25 characters. */
-export function policyChain(direction: PolicyDirection, policy: ObjectKey): string {
-  return `PLAT-NP${letters[direction]}-${shortHash([policy])}`
+/**
+ * The chain of one policy in one direction; 25 characters. Where the policy selects other pods the chain has another name: pods that it
+ * selects no more stay in the sets of its earlier groups until after the commit, and must not meet its new rules there.
+ */
+export function policyChain(direction: PolicyDirection, policy: ObjectKey, podSelector: LabelSelector): string {
+  return `PLAT-NP${letters[direction]}-${shortHash([policy, JSON.stringify(podSelector)])}`
 }
 
 /** The chain of a group of policies: those that select a pod; 25 characters. */
@@ -48,9 +52,9 @@ export function bucketChain(direction: PolicyDirection, bucket: string): string 
   return `${prefixes[direction]}-B${bucket}`
 }
 
-/** Identifies a group by its policies in sorted order: 16 base32 digits. */
-export function groupId(policies: readonly ObjectKey[]): string {
-  return shortHash(policies)
+/** Identifies a group by the chains of its policies in sorted order: 16 base32 digits. */
+export function groupId(policyChains: readonly string[]): string {
+  return shortHash(policyChains)
 }
 
 /** One hexadecimal digit, from the first digit of the id; a group keeps its bucket whatever other groups come and go. */

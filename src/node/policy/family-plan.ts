@@ -2,7 +2,6 @@ import { inSlices, TimeSlice } from '../../loop/time-slice.ts'
 import type { ObjectKey } from '../../model/api-object.ts'
 import type { PolicyChanges } from '../../model/network-policy.ts'
 import type { SetChange } from '../../netfilter/member-sets.ts'
-import { policyChain, policyDirections } from '../../netfilter/policy/names.ts'
 import type { PolicyRuleSettings } from '../../netfilter/policy/settings.ts'
 import { PolicyPlan } from './plan.ts'
 import type { FamilyPlan, PlannedWrite } from './plane-parts.ts'
@@ -30,9 +29,7 @@ export class LivePlan implements FamilyPlan {
   }
 
   policyOf(chain: string): ObjectKey | undefined {
-    for (const { key } of this.#plan.activePolicies())
-      if (policyDirections.some((direction) => policyChain(direction, key) === chain)) return key
-    return undefined
+    return this.#plan.policyOf(chain)
   }
 }
 

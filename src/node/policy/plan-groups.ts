@@ -48,13 +48,13 @@ export class PolicyGroups {
     return this.#groups.size
   }
 
-  /** Places a pod that these policies isolate, in sorted order; none, or no address: the pod is not isolated here. */
-  place(pod: ObjectKey, address: Ip | undefined, policies: readonly ObjectKey[]): void {
+  /** Places a pod that the policies of these chains isolate, in sorted order; none, or no address: the pod is not isolated here. */
+  place(pod: ObjectKey, address: Ip | undefined, policyChains: readonly string[]): void {
     const before = this.#places.get(pod)
-    const group = policies.length === 0 ? undefined : groupId(policies)
+    const group = policyChains.length === 0 ? undefined : groupId(policyChains)
     if (before?.address === address && before?.group === group) return
     if (address !== undefined && group !== undefined) {
-      this.#enter({ address, group }, policies)
+      this.#enter({ address, group }, policyChains)
       this.#places.set(pod, { address, group })
     } else this.#places.delete(pod)
     if (before !== undefined) this.#leave(before)
@@ -74,9 +74,9 @@ export class PolicyGroups {
     )
   }
 
-  #enter({ address, group }: Place, policies: readonly ObjectKey[]): void {
+  #enter({ address, group }: Place, policyChains: readonly string[]): void {
     const count = this.#groups.get(group)
-    if (count === undefined) this.#addGroup(group, policies)
+    if (count === undefined) this.#addGroup(group, policyChains)
     this.#groups.set(group, (count ?? 0) + 1)
     for (const set of this.#setsOf(group)) this.#members.add(set, address)
   }
@@ -98,9 +98,9 @@ export class PolicyGroups {
     ]
   }
 
-  #addGroup(group: string, policies: readonly ObjectKey[]): void {
+  #addGroup(group: string, policyChains: readonly string[]): void {
     this.#members.open(groupSet(this.#direction, this.#family, group), this.#addresses)
-    this.#chains.put(groupChain(this.#direction, group), groupRules(this.#direction, policies))
+    this.#chains.put(groupChain(this.#direction, group), groupRules(this.#direction, policyChains))
     const bucket = bucketOf(group)
     const groups = this.#buckets.get(bucket)
     this.#changedBuckets.add(bucket)

@@ -5,7 +5,7 @@ import type { Labels, NetworkPolicy, PolicyChanges, PolicyPod } from '../../mode
 import type { XorHash } from '../../model/xor-hash.ts'
 import type { MemberSet, SetChange } from '../../netfilter/member-sets.ts'
 import { type LoweredPolicy, lowerPolicy } from '../../netfilter/policy/lower-policy.ts'
-import { fixedSets, type PolicyDirection, policyChain, policyDirections } from '../../netfilter/policy/names.ts'
+import { fixedSets, type PolicyDirection, policyDirections } from '../../netfilter/policy/names.ts'
 import type { PolicyRuleSettings } from '../../netfilter/policy/settings.ts'
 import { policyStaticChains } from '../../netfilter/policy/static-chains.ts'
 import type { Chain, TableChange } from '../../netfilter/ruleset.ts'
@@ -75,6 +75,13 @@ export class PolicyPlan {
     for (const { policy } of this.#active.values()) yield policy
   }
 
+  /** The active policy that has this chain. */
+  policyOf(chain: string): ObjectKey | undefined {
+    for (const [key, { lowered }] of this.#active)
+      if (policyDirections.some((direction) => lowered[direction]?.name === chain)) return key
+    return undefined
+  }
+
   /** All chains as of the last step, by name. */
   chains(): Iterable<readonly [name: string, chain: Chain]> {
     return this.#chains.chains()
@@ -100,21 +107,16 @@ export class PolicyPlan {
     this.#updateStatic()
     for (const [name, labels] of changes.namespaces) yield* this.#updateNamespace(name, labels)
     const regrouped = new Set<ObjectKey>()
-    const policies = new Set<ObjectKey>()
+    const policies = new Set(changes.policies.keys())
+    yield* this.#takePolicies(changes.policies, regrouped)
     let count = 0
-    for (const [key, policy] of changes.policies) {
-      const before = this.#policies.replace(key, policy)
-      policies.add(key)
-      for (const pod of this.#selections.replacePolicy(key, before, policy)) regrouped.add(pod)
-      if (++count % objectsPerStep === 0) yield
-    }
     for (const [key, pod] of changes.pods) {
       for (const policy of this.#updatePod(key, pod)) policies.add(policy)
       regrouped.add(key)
       if (pod?.isLocal === true || ++count % objectsPerStep === 0) yield
     }
     for (const key of policies) {
-      yield* this.#updatePolicy(key)
+      for (const pod of yield* this.#updatePolicy(key)) regrouped.add(pod)
       yield
     }
     for (const key of regrouped) {
@@ -122,6 +124,16 @@ export class PolicyPlan {
       yield
     }
     return yield* this.#finish()
+  }
+
+  /** Adds the pods whose group may change to `regrouped`. */
+  *#takePolicies(policies: PolicyChanges['policies'], regrouped: Set<ObjectKey>): Stages<void> {
+    let count = 0
+    for (const [key, policy] of policies) {
+      const before = this.#policies.replace(key, policy)
+      for (const pod of this.#selections.replacePolicy(key, before, policy)) regrouped.add(pod)
+      if (++count % objectsPerStep === 0) yield
+    }
   }
 
   *#finish(): Stages<PolicyStep> {
@@ -160,22 +172,28 @@ export class PolicyPlan {
     for (const set of [unknown, ...isolating]) this.#members[verb](set, address)
   }
 
-  /** Lowers a policy that is new among the active ones or has changed, and removes one that selects no local pod any more. */
-  *#updatePolicy(key: ObjectKey): Stages<void> {
+  /**
+   * Lowers a policy that is new among the active ones or has changed, and removes one that selects no local pod any more. Returns the
+   * pods whose group has another chain now.
+   */
+  *#updatePolicy(key: ObjectKey): Stages<Iterable<ObjectKey>> {
     const before = this.#active.get(key)
     const policy = this.#selections.isActive(key) ? this.#policies.get(key) : undefined
-    if (before?.policy === policy) return
+    if (before?.policy === policy) return []
     const lowered = this.#lower(policy)
-    for (const direction of policyDirections) {
-      const [was, is] = [before?.lowered[direction], lowered[direction]]
-      for (const set of is?.sets ?? []) yield* this.#sets.acquire(set)
-      for (const set of was?.sets ?? []) this.#sets.release(set.name)
-      const chain = policyChain(direction, key)
-      if (is !== undefined) this.#chains.put(chain, is.chain)
-      else if (was !== undefined) this.#chains.delete(chain)
-    }
+    for (const direction of policyDirections)
+      yield* this.#replaceLowered(before?.lowered[direction], lowered[direction])
     if (policy === undefined) this.#active.delete(key)
     else this.#active.set(key, { policy, lowered })
+    const isRenamed = policyDirections.some((each) => before?.lowered[each]?.name !== lowered[each]?.name)
+    return isRenamed ? this.#selections.podsOf(key) : []
+  }
+
+  *#replaceLowered(before: LoweredPolicy | undefined, next: LoweredPolicy | undefined): Stages<void> {
+    for (const set of next?.sets ?? []) yield* this.#sets.acquire(set)
+    for (const set of before?.sets ?? []) this.#sets.release(set.name)
+    if (before !== undefined) this.#chains.delete(before.name)
+    if (next !== undefined) this.#chains.put(next.name, next.chain)
   }
 
   #lower(policy: NetworkPolicy | undefined): LoweredPolicies {
@@ -187,7 +205,13 @@ export class PolicyPlan {
     const pod = this.#selections.pod(key)
     const address = pod && addressOf(pod, this.#family)
     for (const direction of policyDirections)
-      this.#groups[direction].place(key, address, this.#selections.isolating(key, direction))
+      this.#groups[direction].place(key, address, this.#chainsOf(key, direction))
+  }
+
+  /** The chains of the policies that isolate a local pod in this direction, in the order of the policies. */
+  #chainsOf(pod: ObjectKey, direction: PolicyDirection): readonly string[] {
+    const policies = this.#selections.isolating(pod, direction)
+    return policies.flatMap((policy) => this.#active.get(policy)?.lowered[direction]?.name ?? [])
   }
 
   #updateStatic(): void {

@@ -21,7 +21,7 @@ test('no name is longer than the 28 characters of a chain, and no two are alike'
   const group = groupId(['x/a', 'x/b'])
   const bucket = bucketOf(group)
   const chains = policyDirections.flatMap((direction) => [
-    policyChain(direction, 'x/a'),
+    policyChain(direction, 'x/a', []),
     groupChain(direction, group),
     bucketChain(direction, bucket),
     denyChain(direction),
