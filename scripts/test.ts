@@ -1,7 +1,7 @@
 // Every check and every test: `npm test`; with `--long` also test/long. The last lines are node:test's own summary.
 import { globSync, mkdirSync, writeFileSync } from 'node:fs'
 import { run } from 'node:test'
-import { spec } from 'node:test/reporters'
+import { spec, type TestEvent } from 'node:test/reporters'
 import { refuseServers, runSteps, staticChecks } from './static-checks.ts'
 
 const levelsReport = '.cache/test-levels.txt'
@@ -12,6 +12,9 @@ interface LevelTotals {
   tests: number
   seconds: number
 }
+
+/** Levels whose tests share nothing with each other: no server, no namespace, no measured time. */
+const sideBySide = ['architecture', 'docs', 'golden', 'property', 'unit']
 
 /** Quick levels first; a level not named here comes before the slow ones. */
 function listTestFiles(withLong: boolean): string[] {
@@ -33,29 +36,73 @@ function writeLevels(levels: ReadonlyMap<string, LevelTotals>): void {
   writeFileSync(levelsReport, `${lines.join('\n')}\n`)
 }
 
-/** One file at a time: kernel and end-to-end tests, and tests that measure time, must have the machine to themselves. */
-function runTests(files: readonly string[]): void {
+/**
+ * Files that share nothing run two at a time. The others run one at a time: kernel and end-to-end tests, and tests that measure time,
+ * must have the machine to themselves. The summary at the end counts both.
+ */
+async function runTests(files: readonly string[]): Promise<void> {
   const levels = new Map<string, LevelTotals>()
-  const execArgv = ['--import', refuseServers]
-  const events = run({ files: [...files], concurrency: 1, timeout: fileTimeoutMs, execArgv })
+  const totals = new Map<string, number>()
+  const isAlone = (file: string) => !sideBySide.includes(levelOf(file))
   process.exitCode = 1
+  const results = [
+    await runFiles(
+      files.filter((file) => !isAlone(file)),
+      { concurrency: 2, levels, totals, isLast: false },
+    ),
+    await runFiles(files.filter(isAlone), { concurrency: 1, levels, totals, isLast: true }),
+  ]
+  process.exitCode = results.every(Boolean) ? 0 : 1
+  writeLevels(levels)
+}
+
+interface RunOptions {
+  readonly concurrency: number
+  readonly levels: Map<string, LevelTotals>
+  /** The numbers of the summary so far, by label. */
+  readonly totals: Map<string, number>
+  /** Prints the summary. */
+  readonly isLast: boolean
+}
+
+/** Resolves with whether there were tests and all passed. */
+async function runFiles(
+  files: readonly string[],
+  { concurrency, levels, totals, isLast }: RunOptions,
+): Promise<boolean> {
+  let isSuccess = false
+  const execArgv = ['--import', refuseServers]
+  const events = run({ files: [...files], concurrency, timeout: fileTimeoutMs, execArgv })
   events.on('test:summary', ({ file, counts, duration_ms: durationMs, success }) => {
-    if (file === undefined) {
-      process.exitCode = success && counts.tests > 0 ? 0 : 1
-      writeLevels(levels)
-      return
-    }
-    const { files, tests, seconds } = levels.get(levelOf(file)) ?? { files: 0, tests: 0, seconds: 0 }
-    levels.set(levelOf(file), {
-      files: files + 1,
-      tests: tests + counts.tests,
-      seconds: seconds + durationMs / 1000,
-    })
+    if (file === undefined) isSuccess = success && counts.tests > 0
+    else addToLevel(levels, file, counts.tests, durationMs)
   })
-  events.compose(spec).pipe(process.stdout)
+  const withTotals = async function* (source: AsyncIterable<TestEvent>): AsyncIterable<TestEvent> {
+    for await (const event of source) {
+      const summed = sumUp(event, totals)
+      if (isLast || summed === event) yield summed
+    }
+  }
+  for await (const text of events.compose(withTotals).compose(new spec())) process.stdout.write(text)
+  return isSuccess
+}
+
+function addToLevel(levels: Map<string, LevelTotals>, file: string, count: number, durationMs: number): void {
+  const { files, tests, seconds } = levels.get(levelOf(file)) ?? { files: 0, tests: 0, seconds: 0 }
+  levels.set(levelOf(file), { files: files + 1, tests: tests + count, seconds: seconds + durationMs / 1000 })
+}
+
+/** Adds a line of the summary to the totals and returns it with the sum; returns any other event as it is. */
+function sumUp(event: TestEvent, totals: Map<string, number>): TestEvent {
+  if (event.type !== 'test:diagnostic' || event.data.nesting !== 0) return event
+  const [, label, number] = /^(\w+) ([\d.]+)$/.exec(event.data.message) ?? []
+  if (label === undefined) return event
+  const sum = (totals.get(label) ?? 0) + Number(number)
+  totals.set(label, sum)
+  return { ...event, data: { ...event.data, message: `${label} ${sum}` } }
 }
 
 // Each process that reads many datagrams at once would say that `node:ffi` is experimental.
 process.env['NODE_OPTIONS'] = `${process.env['NODE_OPTIONS'] ?? ''} --disable-warning=ExperimentalWarning`
 runSteps(staticChecks)
-runTests(listTestFiles(process.argv.includes('--long')))
+await runTests(listTestFiles(process.argv.includes('--long')))
