@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../model/api-object.ts'
+import { isObject, type Json, type JsonObject } from '../model/api-object.ts'
 import { isExactNumber, isInteger, numberOf } from './exact-json.ts'
 
 /** The metadata of a document once its types have been checked. */
@@ -26,8 +26,9 @@ export interface ApiDocument {
   readonly [field: string]: Json | undefined
 }
 
+/** An exact number is no object, although it stands in one. */
 export function isJsonObject(value: Json | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) && !isExactNumber(value)
+  return isObject(value) && !isExactNumber(value)
 }
 
 export function isDeeperThan(value: Json, levels: number): boolean {
@@ -77,9 +78,4 @@ export function without<T extends JsonObject>(value: T, ...fields: readonly stri
   if (!fields.some((field) => Object.hasOwn(value, field))) return value
   const kept = Object.entries(value).filter(([key]) => !fields.includes(key))
   return Object.fromEntries(kept) as T
-}
-
-/** Formats a time as RFC 3339 in UTC with whole seconds, as every timestamp of the API. */
-export function formatTime(time: Date): string {
-  return `${time.toISOString().slice(0, 19)}Z`
 }

@@ -4,6 +4,19 @@ export interface JsonObject {
   readonly [key: string]: Json | undefined
 }
 
+export function isObject(value: Json | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/**
+ * Formats a time as RFC 3339 in UTC with whole seconds, as every timestamp of the API.
+ *
+ * @param time a number is milliseconds since 1970
+ */
+export function formatTime(time: Date | number): string {
+  return `${new Date(time).toISOString().slice(0, 19)}Z`
+}
+
 /** The metadata every API object carries, as it stands on the wire. */
 interface ObjectMeta {
   readonly name: string

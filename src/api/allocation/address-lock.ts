@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Json } from '../../model/api-object.ts'
+import { formatTime, type Json } from '../../model/api-object.ts'
 import type { Dialect } from '../../model/dialect.ts'
 import { type Ip, ipFamily } from '../../model/ip.ts'
-import { type ApiDocument, formatTime, valueAt } from '../document.ts'
+import { type ApiDocument, valueAt } from '../document.ts'
 import { renderDocument } from '../resources/stored-text.ts'
 import type { AddressLock } from './pools.ts'
 

@@ -1,6 +1,6 @@
-import type { Json } from '../../model/api-object.ts'
+import { formatTime, type Json } from '../../model/api-object.ts'
 import { customResourceCleanup, type Dialect } from '../../model/dialect.ts'
-import { type ApiDocument, formatTime, isJsonObject, listAt, objectAt, textAt, withMetadata } from '../document.ts'
+import { type ApiDocument, isJsonObject, listAt, objectAt, textAt, withMetadata } from '../document.ts'
 import { type CoWrites, column, type Resource, type Transition } from '../resources/resource.ts'
 import { builtInSchema } from '../schema/built-in-schema.ts'
 import type { Store } from '../store/index.ts'

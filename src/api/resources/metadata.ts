@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { JsonObject } from '../../model/api-object.ts'
-import { type ApiDocument, formatTime, type Metadata, withMetadata } from '../document.ts'
+import { formatTime, type JsonObject } from '../../model/api-object.ts'
+import { type ApiDocument, type Metadata, withMetadata } from '../document.ts'
 import { type FieldError, forbiddenField, invalidField, requiredField } from '../schema/field-error.ts'
 import { checkFinalizerDomains, checkMetadata } from '../schema/metadata-rules.ts'
 import { checkDnsSubdomain } from '../schema/names.ts'

@@ -1,6 +1,7 @@
+import { formatTime } from '../../model/api-object.ts'
 import type { Dialect } from '../../model/dialect.ts'
 import { type Cidr, ipFamily, parseCidr, parseIp } from '../../model/ip.ts'
-import { type ApiDocument, formatTime, listAt, textAt } from '../document.ts'
+import { type ApiDocument, listAt, textAt } from '../document.ts'
 import { type FieldError, invalidField, requiredField } from '../schema/field-error.ts'
 import { defineKind } from './define-kind.ts'
 import { column, type Resource, type Strategy } from './resource.ts'

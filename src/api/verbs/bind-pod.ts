@@ -1,14 +1,5 @@
-import type { Json } from '../../model/api-object.ts'
-import {
-  type ApiDocument,
-  formatTime,
-  isJsonObject,
-  listAt,
-  objectAt,
-  textAt,
-  valueAt,
-  withMetadata,
-} from '../document.ts'
+import { formatTime, type Json } from '../../model/api-object.ts'
+import { type ApiDocument, isJsonObject, listAt, objectAt, textAt, valueAt, withMetadata } from '../document.ts'
 import type { Answer, ItemTarget, WriteOptions } from '../request/request.ts'
 import { bindings, bindingTarget } from '../resources/pod-actions.ts'
 import { conflict, invalid, renderSuccess } from '../status.ts'

@@ -1,6 +1,6 @@
 import { TimeSlice } from '../../loop/time-slice.ts'
-import type { Json, JsonObject } from '../../model/api-object.ts'
-import { type ApiDocument, formatTime, type Metadata, textAt, without } from '../document.ts'
+import { formatTime, type Json, type JsonObject } from '../../model/api-object.ts'
+import { type ApiDocument, type Metadata, textAt, without } from '../document.ts'
 import type { Answer, Target, WriteOptions } from '../request/request.ts'
 import { storeKey } from '../resources/keys.ts'
 import { validateMetadata } from '../resources/metadata.ts'

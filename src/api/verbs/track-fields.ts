@@ -1,6 +1,6 @@
 import { inSlices, type TimeSlice } from '../../loop/time-slice.ts'
-import type { Json } from '../../model/api-object.ts'
-import { type ApiDocument, formatTime, withMetadata, without } from '../document.ts'
+import { formatTime, type Json } from '../../model/api-object.ts'
+import { type ApiDocument, withMetadata, without } from '../document.ts'
 import type { WrittenPart } from '../managed-fields/ownable.ts'
 import { trackUpdate } from '../managed-fields/track-update.ts'
 import type { Target, WriteOptions } from '../request/request.ts'

@@ -1,5 +1,6 @@
+import { formatTime } from '../../model/api-object.ts'
 import type { Dialect } from '../../model/dialect.ts'
-import { findCondition, formatTime, withCondition } from '../objects/conditions.ts'
+import { findCondition, withCondition } from '../objects/conditions.ts'
 import type { Node, Taint } from '../objects/node.ts'
 import type { Condition } from '../objects/parts.ts'
 

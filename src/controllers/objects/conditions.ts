@@ -1,3 +1,4 @@
+import { formatTime } from '../../model/api-object.ts'
 import type { Condition } from './parts.ts'
 
 export interface ConditionChange {
@@ -30,9 +31,4 @@ export function withCondition(
 
 export function withoutCondition(conditions: readonly Condition[], type: string): readonly Condition[] {
   return conditions.filter((condition) => condition.type !== type)
-}
-
-/** Formats a time as RFC 3339 in UTC with whole seconds, the format of timestamps in the API. */
-export function formatTime(ms: number): string {
-  return `${new Date(ms).toISOString().slice(0, 19)}Z`
 }

@@ -1,7 +1,6 @@
 import type { ProgramResult, Run, RunOptions } from '../../host/index.ts'
-import type { Json, JsonObject } from '../../model/api-object.ts'
+import { isObject, type Json, type JsonObject } from '../../model/api-object.ts'
 import type { CniGate } from './gate.ts'
-import { isJsonObject } from './types.ts'
 
 export interface GateHere {
   readonly gate: Pick<CniGate, 'answer'>
@@ -88,7 +87,7 @@ function textOf(value: Json | undefined, fallback: string): string {
 function objectOf(text: string): JsonObject | undefined {
   try {
     const json: Json = JSON.parse(text)
-    return isJsonObject(json) ? json : undefined
+    return isObject(json) ? json : undefined
   } catch {
     return undefined
   }

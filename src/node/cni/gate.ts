@@ -1,11 +1,9 @@
 import { z } from 'zod'
-import type { JsonObject } from '../../model/api-object.ts'
-import { objectKey } from '../../model/api-object.ts'
+import { isObject, type JsonObject, objectKey } from '../../model/api-object.ts'
 import { describeError } from '../../model/errors.ts'
 import type { Logger } from '../../observe/index.ts'
 import type { AppliedRevisions, LiveNodeState } from '../state/index.ts'
 import { parseResult } from './parse-result.ts'
-import { isJsonObject } from './types.ts'
 
 /** The request of `cni/platnet-gate`: its CNI variables and its input. */
 export interface GateRequest {
@@ -71,8 +69,8 @@ export class CniGate {
 
   #announce(containerId: string, cniArgs: string, body: string): void {
     const config: unknown = JSON.parse(body)
-    const result = isJsonObject(config as JsonObject) ? (config as JsonObject)['prevResult'] : undefined
-    if (containerId === '' || !isJsonObject(result)) throw new Error('expected a container id and a prevResult')
+    const result = isObject(config as JsonObject) ? (config as JsonObject)['prevResult'] : undefined
+    if (containerId === '' || !isObject(result)) throw new Error('expected a container id and a prevResult')
     const args = new Map(cniArgs.split(';').map((pair) => splitOnce(pair)))
     const key = objectKey(args.get('K8S_POD_NAMESPACE') ?? '', args.get('K8S_POD_NAME') ?? '')
     const ips = parseResult(result, 'prevResult').ips.map(({ ip }) => ip)

@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import type { Json, JsonObject } from '../../model/api-object.ts'
+import { isObject, type Json, type JsonObject } from '../../model/api-object.ts'
 import { CniError } from './errors.ts'
-import { isJsonObject, type NetworkConfig, type PluginConfig } from './types.ts'
+import type { NetworkConfig, PluginConfig } from './types.ts'
 import { knownVersions } from './versions.ts'
 
 /** Allowed names of networks. Cache files carry these names, so a name can never contain a path. */
@@ -115,14 +115,12 @@ function ofKnownVersions(file: string, declared: readonly string[]): readonly st
 
 function ownPlugins(json: JsonObject): readonly JsonObject[] {
   const plugins = json['plugins']
-  return Array.isArray(plugins) ? plugins.filter(isJsonObject) : []
+  return Array.isArray(plugins) ? plugins.filter(isObject) : []
 }
 
 function readPlugin(json: JsonObject): PluginConfig {
   const { capabilities = {}, ...fields } = json
-  const declared = isJsonObject(capabilities)
-    ? Object.keys(capabilities).filter((name) => capabilities[name] === true)
-    : []
+  const declared = isObject(capabilities) ? Object.keys(capabilities).filter((name) => capabilities[name] === true) : []
   return { type: String(json['type']), capabilities: declared, fields }
 }
 
@@ -142,6 +140,6 @@ function parseJson(file: string, text: string): JsonObject {
     const what = text.trim() === '' ? 'is empty' : 'is not JSON'
     throw new CniError('invalid-config', `${file} ${what}`, { object: file, cause })
   }
-  if (isJsonObject(json)) return json
+  if (isObject(json)) return json
   throw new CniError('invalid-config', `${file}: expected a JSON object`, { object: file })
 }

@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import type { Json, JsonObject } from '../../model/api-object.ts'
+import { isObject, type Json, type JsonObject } from '../../model/api-object.ts'
 import { ipFamily, parseCidr, parseIp } from '../../model/ip.ts'
 import { CniError } from './errors.ts'
-import { type CniAddress, type CniResult, type CniRoute, isJsonObject } from './types.ts'
+import type { CniAddress, CniResult, CniRoute } from './types.ts'
 import { isAtLeast, since } from './versions.ts'
 
 const ip = z
@@ -54,7 +54,7 @@ export function convertResult(json: JsonObject, cniVersion: string): JsonObject 
   if (json['cniVersion'] === cniVersion) return json
   if (!Array.isArray(ips)) return { ...json, cniVersion }
   const isPlain = isAtLeast(cniVersion, since.plainAddresses)
-  return { ...json, cniVersion, ips: ips.map((one: Json) => (isJsonObject(one) ? convertAddress(one, isPlain) : one)) }
+  return { ...json, cniVersion, ips: ips.map((one: Json) => (isObject(one) ? convertAddress(one, isPlain) : one)) }
 }
 
 function convertAddress({ version: _, ...rest }: JsonObject, isPlain: boolean): JsonObject {

@@ -4,9 +4,8 @@ import { readdir, readFile, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { z } from 'zod'
-import type { Json, JsonObject } from '../../model/api-object.ts'
+import { isObject, type Json, type JsonObject } from '../../model/api-object.ts'
 import { describeError } from '../../model/errors.ts'
-import { isJsonObject } from './types.ts'
 
 /** One cached ADD: enough to undo it after configuration and pod are gone. */
 export interface Attachment {
@@ -41,8 +40,8 @@ const schema = z.looseObject({
   networkName: z.string(),
   netns: z.string().optional(),
   cniArgs: z.array(z.tuple([z.string(), z.string()])).nullish(),
-  capabilityArgs: z.custom<JsonObject>((value) => isJsonObject(value as Json)).nullish(),
-  result: z.custom<JsonObject>((value) => isJsonObject(value as Json)).nullish(),
+  capabilityArgs: z.custom<JsonObject>((value) => isObject(value as Json)).nullish(),
+  result: z.custom<JsonObject>((value) => isObject(value as Json)).nullish(),
   owner: z.string().optional(),
 })
 

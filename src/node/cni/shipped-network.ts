@@ -1,10 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { JsonObject } from '../../model/api-object.ts'
+import { isObject, type JsonObject } from '../../model/api-object.ts'
 import type { Cidr } from '../../model/ip.ts'
 import { parseNetworkFile } from './parse-config.ts'
-import { isJsonObject } from './types.ts'
 
 /** File name of the default network list, in `net.d` and in `cni/` of the package. */
 const shippedFile = '10-platnet.conflist'
@@ -60,14 +59,14 @@ function isList(name: string): boolean {
 async function renderShippedNetwork(network: ShippedNetwork): Promise<string> {
   const file = join(network.templateDir, shippedFile)
   const { json } = parseNetworkFile(file, await readFile(file, 'utf8')).config
-  const plugins = Array.isArray(json['plugins']) ? json['plugins'].filter(isJsonObject) : []
+  const plugins = Array.isArray(json['plugins']) ? json['plugins'].filter(isObject) : []
   return `${JSON.stringify({ ...json, plugins: plugins.map((plugin) => fillIn(plugin, network)) }, undefined, 2)}\n`
 }
 
 function fillIn(plugin: JsonObject, { podCidrs, controlSocket, ipamDir, mtu }: ShippedNetwork): JsonObject {
   if (plugin['type'] === 'platnet-gate') return { ...plugin, socket: controlSocket }
   const { ipam } = plugin
-  if (!isJsonObject(ipam)) return plugin
+  if (!isObject(ipam)) return plugin
   const ranges = podCidrs.map((subnet) => [{ subnet }])
   return {
     ...plugin,

@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../../model/api-object.ts'
+import type { JsonObject } from '../../model/api-object.ts'
 import type { Cidr, Ip } from '../../model/ip.ts'
 
 /** One interface of one pod, which ADD creates and DEL removes. */
@@ -112,8 +112,4 @@ export interface NetworkConfig {
 /** A network that can be used: every plugin is there and speaks `cniVersion`. */
 export interface Network extends NetworkConfig {
   readonly cniVersion: string
-}
-
-export function isJsonObject(value: Json | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

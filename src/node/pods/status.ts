@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
+import { formatTime } from '../../model/api-object.ts'
 import type { Ip } from '../../model/ip.ts'
 import type { Refusal } from './container-launch.ts'
 import {
@@ -241,9 +242,4 @@ function reasonOf({ exitCode, isOutOfMemory }: ContainerEnd): string {
   if (exitCode === undefined) return 'ContainerStatusUnknown'
   if (exitCode === 0) return 'Completed'
   return isOutOfMemory === true ? 'OOMKilled' : 'Error'
-}
-
-/** Formats a time as RFC 3339 in UTC with whole seconds, the format of timestamps in the API. */
-function formatTime(ms: number): string {
-  return `${new Date(ms).toISOString().slice(0, 19)}Z`
 }

@@ -1,4 +1,5 @@
-import { findCondition, formatTime, withCondition, withoutCondition } from '../../objects/conditions.ts'
+import { formatTime } from '../../../model/api-object.ts'
+import { findCondition, withCondition, withoutCondition } from '../../objects/conditions.ts'
 import type { Condition } from '../../objects/parts.ts'
 import type { Deployment, ReplicaSet } from '../shapes.ts'
 import { availableReplicas, rolloutBounds, wantedReplicas } from './replica-counts.ts'
