@@ -52,7 +52,8 @@ async function runTests(files: readonly string[]): Promise<void> {
     ),
     await runFiles(files.filter(isAlone), { concurrency: 1, levels, totals, isLast: true }),
   ]
-  process.exitCode = results.every(Boolean) ? 0 : 1
+  const hasTests = (totals.get('tests') ?? 0) > 0
+  process.exitCode = hasTests && results.every(Boolean) ? 0 : 1
   writeLevels(levels)
 }
 
@@ -65,16 +66,16 @@ interface RunOptions {
   readonly isLast: boolean
 }
 
-/** Resolves with whether there were tests and all passed. */
+/** Resolves with whether all tests passed; true where there is no file. */
 async function runFiles(
   files: readonly string[],
   { concurrency, levels, totals, isLast }: RunOptions,
 ): Promise<boolean> {
-  let isSuccess = false
+  let isSuccess = files.length === 0
   const execArgv = ['--import', refuseServers]
   const events = run({ files: [...files], concurrency, timeout: fileTimeoutMs, execArgv })
   events.on('test:summary', ({ file, counts, duration_ms: durationMs, success }) => {
-    if (file === undefined) isSuccess = success && counts.tests > 0
+    if (file === undefined) isSuccess = success || files.length === 0
     else addToLevel(levels, file, counts.tests, durationMs)
   })
   const withTotals = async function* (source: AsyncIterable<TestEvent>): AsyncIterable<TestEvent> {

@@ -122,7 +122,10 @@ export class FlowCutter<Flow extends TrackedFlow> implements Component {
     if (!this.#needsJudging) return []
     this.#needsJudging = false
     try {
-      const stale = await this.#findStale()
+      const found = await this.#findStale()
+      // Looking at all of them takes a while, in which a policy may allow some again.
+      const isAllowed = this.#parts.judge()
+      const stale = found.filter((flow) => !isAllowed(flow))
       await this.#parts.flows.bar(stale)
       await this.#parts.flows.remove(stale)
       return stale
