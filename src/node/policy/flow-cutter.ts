@@ -124,7 +124,7 @@ export class FlowCutter<Flow extends TrackedFlow> implements Component {
     try {
       const found = await this.#findStale()
       // Looking at all of them takes a while, in which a policy may allow some again.
-      const isAllowed = this.#parts.judge()
+      const isAllowed = judgeOnce(this.#parts.judge())
       const stale = found.filter((flow) => !isAllowed(flow))
       await this.#parts.flows.bar(stale)
       await this.#parts.flows.remove(stale)
