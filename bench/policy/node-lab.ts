@@ -1,7 +1,7 @@
 import path from 'node:path'
 import { createNetns, deleteNetns, type RunningProgram, runProgram } from '../../src/host/index.ts'
 import { Lines } from '../proxy/lines.ts'
-import { nodeAddress, serverAddress } from '../proxy/node-lab.ts'
+import { ip, linkNode } from '../proxy/node-lab.ts'
 
 const pods = 'plt-pods'
 const remote = 'plt-remote'
@@ -17,12 +17,7 @@ export class PolicyLab {
 
   async create(): Promise<void> {
     for (const name of [this.netns, pods, remote]) await createNetns(name)
-    await ip('link', 'add', 'plt-b0', 'type', 'veth', 'peer', 'name', 'eth0', 'netns', this.netns)
-    await ip('link', 'set', 'plt-b0', 'up')
-    await ip('route', 'add', nodeAddress, 'dev', 'plt-b0')
-    await ip('-n', this.netns, 'addr', 'add', `${nodeAddress}/24`, 'dev', 'eth0')
-    await ip('-n', this.netns, 'link', 'set', 'eth0', 'up')
-    await ip('-n', this.netns, 'route', 'add', 'default', 'via', serverAddress)
+    await linkNode(this.netns)
     await this.#connect(pods, '10.244.0.0/24', '198.18.0')
     await this.#connect(remote, '10.245.0.0/16', '198.18.1')
     await runProgram('sysctl', ['-qw', 'net.ipv4.ip_forward=1'], { netns: this.netns, timeoutMs: 5000 })
@@ -77,8 +72,4 @@ export class PolicyLab {
     for (const name of [this.netns, pods, remote]) await deleteNetns(name)
     await ip('link', 'delete', 'plt-b0').catch(() => undefined)
   }
-}
-
-async function ip(...args: string[]): Promise<void> {
-  await runProgram('ip', args, { timeoutMs: 10_000 })
 }

@@ -16,14 +16,8 @@ export class NodeLab {
 
   async create(): Promise<void> {
     await createNetns(this.netns)
-    await ip('link', 'add', 'plt-b0', 'type', 'veth', 'peer', 'name', 'eth0', 'netns', this.netns)
-    await ip('link', 'set', 'plt-b0', 'up')
-    await ip('route', 'add', nodeAddress, 'dev', 'plt-b0')
-    const inside = ['-n', this.netns]
-    await ip(...inside, 'addr', 'add', `${nodeAddress}/24`, 'dev', 'eth0')
-    await ip(...inside, 'link', 'set', 'eth0', 'up')
-    await ip(...inside, 'route', 'add', 'default', 'via', serverAddress)
-    await ip(...inside, 'route', 'add', 'local', podNetwork, 'dev', 'lo')
+    await linkNode(this.netns)
+    await ip('-n', this.netns, 'route', 'add', 'local', podNetwork, 'dev', 'lo')
     await this.#startProbe()
   }
 
@@ -80,6 +74,16 @@ export class NodeLab {
   }
 }
 
-async function ip(...args: string[]): Promise<void> {
+/** Links the namespace of a node with the API server by `plt-b0`. */
+export async function linkNode(netns: string): Promise<void> {
+  await ip('link', 'add', 'plt-b0', 'type', 'veth', 'peer', 'name', 'eth0', 'netns', netns)
+  await ip('link', 'set', 'plt-b0', 'up')
+  await ip('route', 'add', nodeAddress, 'dev', 'plt-b0')
+  await ip('-n', netns, 'addr', 'add', `${nodeAddress}/24`, 'dev', 'eth0')
+  await ip('-n', netns, 'link', 'set', 'eth0', 'up')
+  await ip('-n', netns, 'route', 'add', 'default', 'via', serverAddress)
+}
+
+export async function ip(...args: string[]): Promise<void> {
   await runProgram('ip', args, { timeoutMs: 10_000 })
 }

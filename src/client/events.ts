@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { formatTime } from '../model/api-object.ts'
 import type { Logger } from '../observe/index.ts'
 import type { ApiClient } from './api-client.ts'
 import { ApiError } from './errors.ts'
@@ -65,7 +66,7 @@ export class ApiEventRecorder implements EventRecorder {
     }
     recorded.count += 1
     this.#remember(key, recorded)
-    const lastTimestamp = `${new Date().toISOString().slice(0, 19)}Z`
+    const lastTimestamp = formatTime(Date.now())
     const event = { type, reason, message: message.slice(0, maxMessageLength), count: recorded.count, lastTimestamp }
     this.#waiting += 1
     recorded.writing = recorded.writing

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
 import { ExecError, isTextBusy, type Run } from '../../host/index.ts'
-import type { JsonObject } from '../../model/api-object.ts'
+import { isObject, type Json, type JsonObject } from '../../model/api-object.ts'
 import { CniError } from './errors.ts'
 import type { RunningCalls } from './running-calls.ts'
 
@@ -107,8 +107,8 @@ function environmentOf(call: PluginCall, own: CallSettings['env']): Record<strin
 function parseOutput(call: PluginCall, stdout: string): JsonObject {
   if (stdout.trim() === '') return {}
   try {
-    const json: unknown = JSON.parse(stdout)
-    if (typeof json === 'object' && json !== null && !Array.isArray(json)) return json as JsonObject
+    const json: Json = JSON.parse(stdout)
+    if (isObject(json)) return json
   } catch {
     // The check below reports this and every other output that is not an object.
   }

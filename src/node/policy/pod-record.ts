@@ -3,7 +3,7 @@ import type { WireObject } from '../../client/index.ts'
 import { objectKey } from '../../model/api-object.ts'
 import { none } from '../../model/compact.ts'
 import type { Dialect } from '../../model/dialect.ts'
-import type { Problem } from '../state/index.ts'
+import { fields, type Problem } from '../state/index.ts'
 import type { PodRecord } from './cluster-state.ts'
 import { readPolicyPod } from './read-policy-pod.ts'
 
@@ -65,11 +65,11 @@ const keptMetadata = [
  * as large as what this node needs of it. What is no Pod is returned as it came.
  */
 export function reducePod(json: unknown, dialect: Dialect): unknown {
-  if (!isRecord(json)) return json
+  if (!fields.isRecord(json)) return json
   const { metadata, spec, status } = json
-  if (!isRecord(metadata) || !isRecord(spec)) return json
+  if (!fields.isRecord(metadata) || !fields.isRecord(spec)) return json
   const { mirrorPod } = dialect.annotations
-  const annotations = isRecord(metadata['annotations']) ? pick(metadata['annotations'], [mirrorPod]) : {}
+  const annotations = fields.isRecord(metadata['annotations']) ? pick(metadata['annotations'], [mirrorPod]) : {}
   return {
     metadata: { ...pick(metadata, keptMetadata), ...(mirrorPod in annotations && { annotations }) },
     spec: {
@@ -77,7 +77,7 @@ export function reducePod(json: unknown, dialect: Dialect): unknown {
       ...reduceContainers(spec, 'containers'),
       ...reduceContainers(spec, 'initContainers'),
     },
-    status: isRecord(status) ? pick(status, ['phase', 'podIP', 'podIPs']) : status,
+    status: fields.isRecord(status) ? pick(status, ['phase', 'podIP', 'podIPs']) : status,
   }
 }
 
@@ -85,15 +85,11 @@ function reduceContainers(spec: Readonly<Record<string, unknown>>, list: string)
   const containers = spec[list]
   if (!Array.isArray(containers)) return pick(spec, [list])
   const ofPorts = containers.map((container: unknown) =>
-    isRecord(container) ? pick(container, ['ports', 'restartPolicy']) : container,
+    fields.isRecord(container) ? pick(container, ['ports', 'restartPolicy']) : container,
   )
   return { [list]: ofPorts }
 }
 
-function pick(record: Readonly<Record<string, unknown>>, fields: readonly string[]): Record<string, unknown> {
-  return Object.fromEntries(fields.filter((field) => field in record).map((field) => [field, record[field]]))
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+function pick(record: Readonly<Record<string, unknown>>, names: readonly string[]): Record<string, unknown> {
+  return Object.fromEntries(names.filter((field) => field in record).map((field) => [field, record[field]]))
 }

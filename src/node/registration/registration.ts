@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { type ApiClient, orAbsent } from '../../client/index.ts'
 import type { Component, Health } from '../../loop/component.ts'
 import { Periodic } from '../../loop/periodic.ts'
+import { formatTime } from '../../model/api-object.ts'
 import type { Dialect } from '../../model/dialect.ts'
 import { describeError } from '../../model/errors.ts'
 import type { Logger } from '../../observe/index.ts'
@@ -43,7 +44,7 @@ export class NodeRegistration implements Component {
   readonly #options: RegistrationOptions
   readonly #renewal: Periodic
   #network: NodeNetwork | undefined
-  #toldNetwork: NodeNetwork | undefined
+  #reportedNetwork: NodeNetwork | undefined
   #statusWrittenMs = Number.NEGATIVE_INFINITY
   #health: Health = { level: 'ok', message: '', sinceMs: 0 }
 
@@ -91,17 +92,17 @@ export class NodeRegistration implements Component {
     const labels = nodeLabels(machine, dialect)
     const isLabelled = Object.entries(labels).every(([key, value]) => node.metadata.labels?.[key] === value)
     if (!isLabelled) await client.patch(this.#node, { kind: 'merge', patch: { metadata: { labels } } }, { signal })
-    await this.#tellStatus(node.status?.conditions ?? [], signal)
+    await this.#writeStatus(node.status?.conditions ?? [], signal)
   }
 
   /** Builds the status; conditions of other programs stay. */
-  async #tellStatus(conditions: readonly Condition[], signal: AbortSignal): Promise<void> {
+  async #writeStatus(conditions: readonly Condition[], signal: AbortSignal): Promise<void> {
     const ready = conditions.find(({ type }) => type === 'Ready')
     const isReady = ready?.status === 'True'
     const network = this.#network
-    const isTold = network === this.#toldNetwork
-    if (isReady && isTold && performance.now() - this.#statusWrittenMs < statusIntervalMs) return
-    const now = `${new Date().toISOString().slice(0, 19)}Z`
+    const isReported = network === this.#reportedNetwork
+    if (isReady && isReported && performance.now() - this.#statusWrittenMs < statusIntervalMs) return
+    const now = formatTime(Date.now())
     const readySince = isReady ? (ready?.lastTransitionTime ?? now) : now
     const own = nodeStatus(this.#options.machine, { now, readySince })
     const mine = [...own.conditions, ...(network ? [networkCondition(network, sinceOf(network, conditions, now))] : [])]
@@ -109,7 +110,7 @@ export class NodeRegistration implements Component {
     const patch = { status: { ...own, conditions: [...others, ...mine] } }
     await this.#options.client.patch({ ...this.#node, subresource: 'status' }, { kind: 'merge', patch }, { signal })
     this.#statusWrittenMs = performance.now()
-    this.#toldNetwork = network
+    this.#reportedNetwork = network
   }
 
   async #renewLease(signal: AbortSignal): Promise<void> {

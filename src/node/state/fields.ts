@@ -83,7 +83,7 @@ export function readValues<Value>(
   return compact([...new Set(values.filter((value) => value !== undefined))])
 }
 
-function isRecord(json: unknown): json is JsonRecord {
+export function isRecord(json: unknown): json is JsonRecord {
   return typeof json === 'object' && json !== null && !Array.isArray(json)
 }
 

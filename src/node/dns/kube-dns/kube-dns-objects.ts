@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { type ApiClient, ApiError } from '../../../client/index.ts'
 import type { Component, Health } from '../../../loop/component.ts'
 import { Periodic } from '../../../loop/periodic.ts'
-import type { ApiObject } from '../../../model/api-object.ts'
+import { type ApiObject, formatTime } from '../../../model/api-object.ts'
 import type { Dialect } from '../../../model/dialect.ts'
 import { describeError } from '../../../model/errors.ts'
 import type { Ip } from '../../../model/ip.ts'
@@ -166,7 +166,7 @@ export class KubeDnsObjects implements Component {
     // Others may change a condition alone, for example of a node that is lost; earlier versions wrote no container status.
     const isReported = isReady === ready && containerStatuses.some((container) => container.ready === ready)
     if (isReported && podIP === facts.address) return
-    const times = { now: rfc3339(Date.now()), startedAt: rfc3339(performance.timeOrigin) }
+    const times = { now: formatTime(Date.now()), startedAt: formatTime(performance.timeOrigin) }
     const patch = { status: mirrorStatus(facts, ready, times) }
     await client.patch({ ...this.#pod, subresource: 'status' }, { kind: 'merge', patch }, { signal })
   }
@@ -231,10 +231,6 @@ export class KubeDnsObjects implements Component {
     this.#warned.add(key)
     this.#parts.log.warn(message, fields)
   }
-}
-
-function rfc3339(ms: number): string {
-  return `${new Date(ms).toISOString().slice(0, 19)}Z`
 }
 
 const services = { resource: { group: '', version: 'v1', resource: 'services' }, namespace: kubeDns.namespace }
