@@ -50,13 +50,13 @@ export interface Backend {
   readonly problem?: string
 }
 
-export interface BackendEndpoint {
+interface BackendEndpoint {
   readonly ip: Ip
   readonly port: number
 }
 
 /** A certificate that is valid now, with its key: neither chain nor key may stand in a log. */
-export interface ServedCertificate {
+interface ServedCertificate {
   readonly secret: ObjectKey
   /** Names by which clients ask for it (SNI). Empty: the default certificate. */
   readonly hosts: readonly HostPattern[]
@@ -66,11 +66,4 @@ export interface ServedCertificate {
   readonly keyPem: string
   /** Milliseconds since 1970. */
   readonly notAfterMs: number
-}
-
-/** What differs from the table before. */
-export interface RoutingChange {
-  readonly hosts: ReadonlySet<HostPattern>
-  readonly backends: ReadonlySet<string>
-  readonly certificates: boolean
 }
