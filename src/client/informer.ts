@@ -29,6 +29,8 @@ export interface InformerHandler {
   ): void | Promise<void>
   /** Receives a change. A DELETED object may consist of its identity alone. */
   onEvent(type: ChangeType, object: WireObject, resourceVersion: string): void
+  /** Reports a change of an object that exists and cannot be read. */
+  onLeftOut?(identity: ObjectIdentity): void
   /** Reports that no object of the collection changed up to that resourceVersion. */
   onProgress(resourceVersion: string): void
   /** The collection could not be listed or followed; the informer tries again by itself. */
@@ -240,6 +242,7 @@ export class Informer implements Component {
       this.#handOver('DELETED', { metadata: identity })
     } else {
       this.#leftOut.add({ identity, fault })
+      handler.onLeftOut?.(identity)
       handler.onProgress(resourceVersion)
     }
     this.#resourceVersion = resourceVersion

@@ -6,6 +6,7 @@ import {
   detectDialect,
   listPages,
   loadKubeconfig,
+  type ObjectIdentity,
   orAbsent,
 } from '../../client/index.ts'
 import { objectKey } from '../../model/api-object.ts'
@@ -13,7 +14,7 @@ import type { Dialect } from '../../model/dialect.ts'
 import { parseIp } from '../../model/ip.ts'
 import type { NetworkPolicy, PolicyCluster, PolicyPod } from '../../model/network-policy.ts'
 import { clusterDnsPod, dnsMirror } from '../../node/dns/index.ts'
-import { readNamespace, readNetworkPolicy, readPolicyPod } from '../../node/policy/index.ts'
+import { readNamespace, readNetworkPolicy, readPolicyPod, unreadablePolicy } from '../../node/policy/index.ts'
 import { formatProblem, type Parsed } from '../../node/state/index.ts'
 import { dataPaths } from '../composition/cluster-files.ts'
 import type { Options } from '../context.ts'
@@ -42,7 +43,7 @@ export async function listPolicyCluster(options: Options['values']): Promise<Lis
     const dialect = await detectDialect(client)
     const networking = { group: dialect.groups.networking, version: 'v1', resource: 'networkpolicies' }
     const [policies, pods, namespaces] = await Promise.all([
-      listEach(client, networking, readNetworkPolicy),
+      listEach(client, networking, readNetworkPolicy, unreadablePolicy),
       listEach(client, core('pods'), (json) => readPolicyPod(json, '')),
       listEach(client, core('namespaces'), readNamespace),
     ])
@@ -82,12 +83,13 @@ async function listEach<Value>(
   client: ApiClient,
   resource: ApiResource,
   read: (json: unknown) => Parsed<Value>,
+  standIn: (identity: ObjectIdentity) => Parsed<Value> = () => ({ value: undefined, problems: [] }),
 ): Promise<Listed<Value>> {
   const { items, leftOut } = await listPages(client, { resource })
   const parsed = items.map(read)
   return {
     items,
-    values: parsed.flatMap(({ value }) => value ?? []),
+    values: [...parsed, ...leftOut.map(({ identity }) => standIn(identity))].flatMap(({ value }) => value ?? []),
     problems: [
       ...parsed.flatMap(({ problems }) => problems.map(formatProblem)),
       ...leftOut.map(

@@ -19,8 +19,14 @@ export interface ObjectFeedParts<Value> {
   readonly read: (object: WireObject) => ReadObject<Value>
   /** Takes what differs; undefined for objects that are gone or say nothing. */
   readonly store: (objects: ReadonlyMap<ObjectKey, Value | undefined>) => void
+  /** Returns what stands in for an object that exists and of which nothing can be read, and the problem; absent where nothing does. */
+  readonly standIn?: (identity: ObjectIdentity) => ReadObject<Value>
   /** Called with the problems of an object as it is now; none for one that is sound or gone. */
-  readonly onProblems?: (key: ObjectKey, problems: readonly Problem[], object: WireObject | undefined) => void
+  readonly onProblems?: (
+    key: ObjectKey,
+    problems: readonly Problem[],
+    object: Pick<WireObject, 'metadata'> | undefined,
+  ) => void
   readonly log: Logger
 }
 
@@ -48,6 +54,7 @@ export class ObjectFeed<Value> implements InformerHandler {
       changes = new Map()
       await slice.pause()
     }
+    for (const identity of leftOut) this.#standIn(identity, changes)
     this.#parts.store(changes)
     this.#parts.lists.listed(this.#parts.name)
   }
@@ -57,6 +64,12 @@ export class ObjectFeed<Value> implements InformerHandler {
     const changes = new Map<ObjectKey, Value | undefined>()
     if (type === 'DELETED') this.#forget(key, changes)
     else changes.set(key, this.#read(key, object))
+    this.#parts.store(changes)
+  }
+
+  onLeftOut(identity: ObjectIdentity): void {
+    const changes = new Map<ObjectKey, Value | undefined>()
+    this.#standIn(identity, changes)
     this.#parts.store(changes)
   }
 
@@ -80,6 +93,18 @@ export class ObjectFeed<Value> implements InformerHandler {
     changes.set(key, undefined)
   }
 
+  /** An object keeps its last known form; one that has none gets what stands in for it. */
+  #standIn(identity: ObjectIdentity, changes: Map<ObjectKey, Value | undefined>): void {
+    const { standIn, onProblems } = this.#parts
+    if (standIn === undefined) return
+    const key = keyOf({ metadata: identity })
+    const { value, problems } = standIn(identity)
+    if (!this.#versions.has(key)) changes.set(key, value)
+    // No version: the object is read as soon as it can be.
+    this.#versions.set(key, '')
+    onProblems?.(key, problems, { metadata: identity })
+  }
+
   #read(key: ObjectKey, object: WireObject): Value | undefined {
     const { read, onProblems, log } = this.#parts
     const { resourceVersion } = object.metadata
@@ -91,10 +116,6 @@ export class ObjectFeed<Value> implements InformerHandler {
   }
 }
 
-function keyOf({
-  metadata: { namespace = '', name },
-}: {
-  readonly metadata: Partial<WireObject['metadata']>
-}): ObjectKey {
+function keyOf({ metadata: { namespace = '', name } }: { readonly metadata: Partial<ObjectIdentity> }): ObjectKey {
   return namespace === '' ? (name ?? '') : objectKey(namespace, name ?? '')
 }

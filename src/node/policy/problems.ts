@@ -26,7 +26,11 @@ export class PolicyProblems {
   }
 
   /** The parts of a policy that could not be read; none for one that is sound or gone. */
-  setUnreadable(policy: ObjectKey, problems: readonly Problem[], object: WireObject | undefined): void {
+  setUnreadable(
+    policy: ObjectKey,
+    problems: readonly Problem[],
+    object: Pick<WireObject, 'metadata'> | undefined,
+  ): void {
     const uid = object?.metadata.uid
     if (uid === undefined) this.#uids.delete(policy)
     else this.#uids.set(policy, uid)

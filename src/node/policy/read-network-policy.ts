@@ -39,6 +39,17 @@ export function readNetworkPolicy(json: unknown): Parsed<NetworkPolicy> {
   })
 }
 
+/**
+ * Reads the identity of a NetworkPolicy that the client leaves out: nothing of its spec is known, so it isolates all pods of its namespace
+ * and allows nothing. Whoever may write such an object there may deny everything anyway.
+ */
+export function unreadablePolicy(metadata: {
+  readonly name: string
+  readonly namespace?: string | undefined
+}): Parsed<NetworkPolicy> {
+  return readNetworkPolicy({ metadata, spec: 'too large, or no JSON' })
+}
+
 function readSpec(reader: FieldReader, spec: fields.JsonRecord): Omit<NetworkPolicy, 'key' | 'namespace' | 'name'> {
   reportUnknownFields(reader, spec, specFields, 'spec')
   const isKnown = reader.problems.length === 0

@@ -33,6 +33,9 @@ class Calls implements InformerHandler {
     if (metadata.name === 'poison') throw new TypeError('this handler cannot take it')
     this.calls.push(`${type} ${metadata.name} @${resourceVersion}`)
   }
+  onLeftOut({ name }: { name: string }): void {
+    this.calls.push(`left out ${name}`)
+  }
   onProgress(resourceVersion: string): void {
     this.calls.push(`progress @${resourceVersion}`)
   }
@@ -100,8 +103,14 @@ describe('an informer leaves out an object', () => {
     ]
     await follow([], lines, async ({ calls, informer, client, server }) => {
       await until('all events have come', () => calls.at(-1) === 'DELETED bad @17')
-      const events = ['ADDED a @11', 'progress @12', 'progress @13', 'MODIFIED a @15', 'MODIFIED huge @16']
-      assert.deepEqual(calls, ['replace  without  @10', ...events, 'DELETED bad @17'])
+      const events = ['ADDED a @11', 'left out huge', 'progress @12', 'left out bad', 'progress @13']
+      assert.deepEqual(calls, [
+        'replace  without  @10',
+        ...events,
+        'MODIFIED a @15',
+        'MODIFIED huge @16',
+        'DELETED bad @17',
+      ])
       assert.deepEqual([...client.leftOutCounts()], [['endpoints', 1]])
       assert.match(informer.health().message, /other\/poison: .*cannot take it/)
       assert.equal(server.requests.filter((url) => !url.includes('watch')).length, 1)
