@@ -6,7 +6,6 @@ import {
   type FlowProtocol,
   listFlows,
   localAddresses,
-  type NftMonitor,
   type Run,
 } from '../../host/index.ts'
 import type { Component } from '../../loop/component.ts'
@@ -27,7 +26,6 @@ import {
   FlowCutter,
   findMissingParts,
   findPolicyObstacles,
-  findRemotePods,
   ListedCollections,
   LivePlan,
   PolicyEvaluator,
@@ -40,9 +38,9 @@ import {
 } from '../../node/policy/index.ts'
 import { NodeWatch } from '../../node/proxy/index.ts'
 import { DriftWatch, detectIptables, type Flavour, Iptables, RulesError, RulesWriter } from '../../node/rules/index.ts'
-import type { AppliedRevisions, LiveNodeState } from '../../node/state/index.ts'
 import type { Logger } from '../../observe/index.ts'
 import type { AppContext } from '../context.ts'
+import type { AgentCore } from './agent-core.ts'
 import { hasIpv6 } from './has-ipv6.ts'
 import { findNodeName } from './node-identity.ts'
 
@@ -57,15 +55,6 @@ export interface PolicySide {
   createSources(dialect: Dialect): readonly Component[]
 }
 
-export interface PolicySources {
-  readonly context: AppContext
-  readonly client: ApiClient
-  readonly state: LiveNodeState
-  readonly applied: AppliedRevisions
-  readonly run: Run
-  readonly monitor: NftMonitor
-}
-
 interface PolicyFamily {
   readonly family: IpFamily
   readonly flavour: Flavour
@@ -75,7 +64,7 @@ interface PolicyFamily {
 }
 
 interface Shared {
-  readonly sources: PolicySources
+  readonly sources: AgentCore
   readonly log: Logger
   readonly state: ClusterState
   readonly cutterMetricsOf: ReturnType<typeof createFlowCutterMetrics>
@@ -85,7 +74,7 @@ interface Shared {
  * Composes the enforcement of NetworkPolicies. A family that cannot be served, a missing ipset or a bridge that passes packets by does not end the
  * start: the health of the plane says that policies are not enforced.
  */
-export async function composePolicy(sources: PolicySources): Promise<PolicySide> {
+export async function composePolicy(sources: AgentCore): Promise<PolicySide> {
   const { context, client, state: nodeState, applied, run } = sources
   const log = context.logging.logger('platform_network_policy')
   const state = new ClusterState()
@@ -129,10 +118,9 @@ export async function composePolicy(sources: PolicySources): Promise<PolicySide>
     createSources: (dialect) => {
       events.setDialect(dialect)
       const nodeName = findNodeName(context.options.values.node.nodeName)
-      const remotePods = () => findRemotePods(state)
       const parts = { client, dialect, nodeName, log: log.child('client') }
       return [
-        new PolicyWatches({ ...parts, state, lists, problems, remotePods }),
+        new PolicyWatches({ ...parts, state, lists, problems }),
         ...composeNodeWatch(shared, { families, plane, lists }, parts),
       ]
     },
@@ -247,6 +235,7 @@ function composeNodeWatch(
   return [
     new NodeWatch({
       ...parts,
+      name: 'policy-node',
       onNode: (node) => {
         for (const { family, plan } of families) plan.configure(ruleSettings(context, family, node?.podCidrs ?? []))
         lists.listed(name)

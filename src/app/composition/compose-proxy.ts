@@ -1,14 +1,6 @@
-import { type ApiClient, ApiEventRecorder } from '../../client/index.ts'
+import { ApiEventRecorder } from '../../client/index.ts'
 import { ConfigError } from '../../config/index.ts'
-import {
-  deleteFlows,
-  type Flow,
-  listFlows,
-  localAddresses,
-  type NftMonitor,
-  type Run,
-  readSysctl,
-} from '../../host/index.ts'
+import { deleteFlows, type Flow, listFlows, localAddresses, readSysctl } from '../../host/index.ts'
 import type { Component } from '../../loop/component.ts'
 import type { Dialect } from '../../model/dialect.ts'
 import { describeError } from '../../model/errors.ts'
@@ -40,10 +32,11 @@ import {
   summarizeRefusedClaims,
 } from '../../node/proxy/index.ts'
 import { DriftWatch, detectIptables, Iptables, RulesError, RulesWriter } from '../../node/rules/index.ts'
-import type { AppliedRevisions, ClusterAddresses, LiveNodeState } from '../../node/state/index.ts'
+import type { ClusterAddresses } from '../../node/state/index.ts'
 import type { Logger } from '../../observe/index.ts'
 import type { AppContext } from '../context.ts'
 import { warnOfAffinityLimit } from './affinity-limit.ts'
+import type { AgentCore } from './agent-core.ts'
 import { hasIpv6 } from './has-ipv6.ts'
 import { NodeFactsWatch } from './node-facts.ts'
 import { findNodeName } from './node-identity.ts'
@@ -69,27 +62,16 @@ export interface ProxyFamily {
   readonly cleaner: ConntrackCleaner<Flow>
 }
 
-interface ProxyParts {
-  readonly context: AppContext
-  readonly state: LiveNodeState
+interface ProxyParts extends Omit<AgentCore, 'client'> {
   /** The node's Services without the addresses and ports that belong to another Service. */
   readonly claimed: ClaimedServices
   readonly tell: TellOfService
-  readonly applied: AppliedRevisions
-  readonly run: Run
   readonly metricsOf: (family: IpFamily) => ProxyMetrics
   readonly conntrackMetricsOf: (family: IpFamily) => ConntrackMetrics
-  readonly monitor: NftMonitor
   readonly facts: NodeFactsWatch
 }
 
-export interface ProxySources {
-  readonly context: AppContext
-  readonly client: ApiClient
-  readonly state: LiveNodeState
-  readonly applied: AppliedRevisions
-  readonly run: Run
-  readonly monitor: NftMonitor
+export interface ProxySources extends AgentCore {
   readonly addresses: ClusterAddresses
   /** The addresses of this agent's API server: no external address of a Service may take them. */
   readonly apiServers: ReadonlySet<string>
@@ -157,7 +139,7 @@ function composeNodeWatch(
     addresses.setNode(nodeName, node?.addresses ?? [])
     facts.tell(node)
   }
-  return new NodeWatch({ client, dialect, nodeName, onNode, log })
+  return new NodeWatch({ name: 'node', client, dialect, nodeName, onNode, log })
 }
 
 function composeClaims({

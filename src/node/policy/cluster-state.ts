@@ -9,8 +9,11 @@ import type {
   PolicyCluster,
   PolicyPod,
 } from '../../model/network-policy.ts'
+import { ActivePolicies } from './active-policies.ts'
 import { Addresses } from './addresses.ts'
+import type { RemotePods } from './plan-watches.ts'
 import { SharedValues } from './shared-values.ts'
+import type { Direction } from './verdict.ts'
 
 /** A Pod object as this node keeps it. */
 export interface PodRecord {
@@ -55,6 +58,7 @@ export class ClusterState implements PolicyCluster {
   readonly #labels = new SharedValues<Labels>()
   readonly #ports = new SharedValues<readonly NamedPort[]>()
   readonly #listeners = new Set<Listener>()
+  readonly #active = new ActivePolicies()
   #order = 0
   #revision = 0
 
@@ -99,6 +103,16 @@ export class ClusterState implements PolicyCluster {
   podAt(address: Ip): PolicyPod | undefined {
     const owner = this.#addresses.ownerOf(address)
     return owner === undefined ? undefined : this.#pods.get(owner)
+  }
+
+  /** The policies that isolate a pod of this node in a direction, sorted. */
+  isolating(pod: ObjectKey, direction: Direction): readonly ObjectKey[] {
+    return this.#active.isolating(pod, direction)
+  }
+
+  /** The namespaces whose pods on other nodes the policies of this node's pods need. */
+  get remotePods(): RemotePods {
+    return this.#active.remotePods
   }
 
   get counts(): { readonly policies: number; readonly pods: number; readonly namespaces: number } {
@@ -205,7 +219,9 @@ export class ClusterState implements PolicyCluster {
   #publish({ policies = new Map(), pods = new Map(), namespaces = new Map() }: Partial<PolicyChanges>): void {
     if (policies.size + pods.size + namespaces.size === 0) return
     this.#revision += 1
-    for (const listener of this.#listeners) listener({ policies, pods, namespaces })
+    const changes = { policies, pods, namespaces }
+    this.#active.take(changes)
+    for (const listener of this.#listeners) listener(changes)
   }
 }
 

@@ -1,6 +1,5 @@
 import type { ObjectKey } from '../../model/api-object.ts'
 import type { ClusterState } from './cluster-state.ts'
-import { PolicyEvaluator } from './evaluate.ts'
 
 /** Pods of this node by the direction that they are isolated in; `unknown`: the network is announced, the object is not known. */
 export interface IsolatedPods {
@@ -28,11 +27,10 @@ export interface PodIsolation {
 }
 
 export function isolationOfLocalPods(state: ClusterState): readonly PodIsolation[] {
-  const evaluator = new PolicyEvaluator(state, { judges: 'this-node' })
-  return Array.from(state.localPods(), (pod) => ({
-    pod: pod.key,
-    ingress: evaluator.isolatingPolicies(pod, 'ingress').map(({ key }) => key),
-    egress: evaluator.isolatingPolicies(pod, 'egress').map(({ key }) => key),
-    isUnknown: pod.isUnknown === true,
+  return Array.from(state.localPods(), ({ key, isUnknown }) => ({
+    pod: key,
+    ingress: state.isolating(key, 'ingress'),
+    egress: state.isolating(key, 'egress'),
+    isUnknown: isUnknown === true,
   }))
 }

@@ -70,11 +70,6 @@ export class PolicyPlan {
     return this.#chains.hash
   }
 
-  /** The policies that select a pod of this node. */
-  *activePolicies(): Iterable<NetworkPolicy> {
-    for (const { policy } of this.#active.values()) yield policy
-  }
-
   /** The active policy that has this chain. */
   policyOf(chain: string): ObjectKey | undefined {
     for (const [key, { lowered }] of this.#active)

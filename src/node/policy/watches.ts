@@ -7,13 +7,11 @@ import type { Logger } from '../../observe/index.ts'
 import type { ClusterState, PodRecord } from './cluster-state.ts'
 import type { ListedCollections } from './listed-collections.ts'
 import { ObjectFeed, type ObjectFeedParts } from './object-feed.ts'
+import type { RemotePods } from './plan-watches.ts'
 import { readPodRecord, reducePod } from './pod-record.ts'
 import type { PolicyProblems } from './problems.ts'
 import { readNamespace } from './read-namespace.ts'
-import { readNetworkPolicy } from './read-network-policy.ts'
-
-/** The namespaces whose pods on other nodes are needed: an empty set for none. */
-export type RemotePods = 'all' | ReadonlySet<string>
+import { readNetworkPolicy, unreadablePolicy } from './read-network-policy.ts'
 
 export interface PolicyWatchesParts {
   readonly client: ApiClient
@@ -22,8 +20,6 @@ export interface PolicyWatchesParts {
   readonly state: ClusterState
   readonly lists: ListedCollections
   readonly problems: PolicyProblems
-  /** Asked after each change of policies, namespaces or pods of this node. */
-  readonly remotePods: () => RemotePods
   readonly log: Logger
   readonly timing?: Partial<InformerTiming>
   /** How long pods of other nodes that are not needed any more are followed; a minute by default. */
@@ -97,6 +93,7 @@ export class PolicyWatches implements Component {
     const { state, problems, dialect } = this.#parts
     this.#follow('networkpolicies', collection(dialect.groups.networking, 'networkpolicies'), {
       read: readNetworkPolicy,
+      standIn: unreadablePolicy,
       store: (policies) => state.setPolicies(policies),
       onProblems: (key, found, object) => problems.setUnreadable(key, found, object),
     })
@@ -146,7 +143,7 @@ export class PolicyWatches implements Component {
   #follow<Value>(
     name: string,
     followed: Collection,
-    feed: Pick<ObjectFeedParts<Value>, 'read' | 'store' | 'onProblems'>,
+    feed: Pick<ObjectFeedParts<Value>, 'read' | 'standIn' | 'store' | 'onProblems'>,
     options: Pick<ConstructorParameters<typeof Informer>[0], 'content' | 'fieldSelector' | 'reduce'> = {},
   ): void {
     const { client, lists, timing } = this.#parts
@@ -177,10 +174,10 @@ export class PolicyWatches implements Component {
 
   /** Follows the pods of other nodes that the rules need, once it is known what they are. */
   #chooseRemote(): void {
-    const { lists, remotePods } = this.#parts
+    const { lists, state } = this.#parts
     const base = ['networkpolicies', 'namespaces', 'pods of this node']
     if (base.some((name) => lists.missing().includes(name))) return
-    const wanted = namesOf(remotePods())
+    const wanted = namesOf(state.remotePods)
     for (const [name, namespace] of wanted) this.#keep(name, namespace)
     for (const [name, watch] of this.#watches) {
       if (!wanted.has(name) && !base.includes(name)) this.#dropLater(name, watch)

@@ -6,6 +6,8 @@ import type { Logger } from '../../observe/index.ts'
 import { formatProblem, parseNode } from '../state/index.ts'
 
 export interface NodeWatchParts {
+  /** Of the component: an agent may have several watches of its Node. */
+  readonly name: string
   readonly client: ApiClient
   readonly dialect: Dialect
   readonly nodeName: string
@@ -19,7 +21,7 @@ const waitAtMostMs = 10_000
 
 /** Follows this node's own Node object. */
 export class NodeWatch implements Component, InformerHandler {
-  readonly name = 'node'
+  readonly name: string
   readonly #parts: NodeWatchParts
   readonly #informer: Informer
   #timer: NodeJS.Timeout | undefined
@@ -27,7 +29,8 @@ export class NodeWatch implements Component, InformerHandler {
   #problems = ''
 
   constructor(parts: NodeWatchParts) {
-    const { client, nodeName, log } = parts
+    const { name, client, nodeName, log } = parts
+    this.name = name
     this.#parts = parts
     this.#informer = new Informer({
       client,

@@ -3,7 +3,7 @@ import { describe, type TestContext, test } from 'node:test'
 import { ApiClient } from '../../../../src/client/index.ts'
 import { createDialect, type DialectName } from '../../../../src/model/dialect.ts'
 import { ClusterState } from '../../../../src/node/policy/cluster-state.ts'
-import { findRemotePods, ListedCollections, PolicyProblems, PolicyWatches } from '../../../../src/node/policy/index.ts'
+import { ListedCollections, PolicyProblems, PolicyWatches } from '../../../../src/node/policy/index.ts'
 import { silentLogger } from '../../../../src/observe/index.ts'
 import { startTestServer, type TestServer, testToken } from '../../../helpers/api-server.ts'
 import { until } from '../../../helpers/until.ts'
@@ -33,7 +33,6 @@ async function setUp(context: TestContext, { dialect: name = 'kubernetes' as Dia
     state,
     lists,
     problems,
-    remotePods: () => findRemotePods(state),
     log: silentLogger,
     timing: { backoffBaseMs: 10, backoffMaxMs: 50 },
     dropAfterMs: 50,

@@ -1,0 +1,14 @@
+import type { ApiClient } from '../../client/index.ts'
+import type { NftMonitor, Run } from '../../host/index.ts'
+import type { AppliedRevisions, LiveNodeState } from '../../node/state/index.ts'
+import type { AppContext } from '../context.ts'
+
+/** The parts of an agent that each plane of rules is composed with. */
+export interface AgentCore {
+  readonly context: AppContext
+  readonly client: ApiClient
+  readonly state: LiveNodeState
+  readonly applied: AppliedRevisions
+  readonly run: Run
+  readonly monitor: NftMonitor
+}
