@@ -10,7 +10,7 @@ const maxNamespaces = 32
 
 /** One thing that policies ask for, with the namespaces that it stands for now. */
 interface Need {
-  /** Of namespaces; absent where the needed namespaces never change. */
+  /** Selects namespaces; absent where the needed ones never change. */
   readonly selector?: LabelSelector
   readonly namespaces: 'all' | Set<string>
   /** How many policies have it. */

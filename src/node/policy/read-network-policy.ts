@@ -41,7 +41,7 @@ export function readNetworkPolicy(json: unknown): Parsed<NetworkPolicy> {
 
 /**
  * Reads the identity of a NetworkPolicy that the client leaves out: nothing of its spec is known, so it isolates all pods of its namespace
- * and allows nothing. Whoever may write such an object there may deny everything anyway.
+ * and allows nothing. A user who may write such an object may deny everything there anyway.
  */
 export function unreadablePolicy(metadata: {
   readonly name: string

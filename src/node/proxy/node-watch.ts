@@ -6,7 +6,7 @@ import type { Logger } from '../../observe/index.ts'
 import { formatProblem, parseNode } from '../state/index.ts'
 
 export interface NodeWatchParts {
-  /** Of the component: an agent may have several watches of its Node. */
+  /** The name of the component: an agent may have several watches of its Node. */
   readonly name: string
   readonly client: ApiClient
   readonly dialect: Dialect
