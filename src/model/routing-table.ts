@@ -4,19 +4,19 @@ import type { Ip } from './ip.ts'
 /** `''` for any host, `shop.example.com`, or `*.example.com` for exactly one label before it; in lower case, without port and last dot. */
 export type HostPattern = string
 
-/** What Ingresses ask for, with the endpoints of now (spec 2.9): all that a driver needs to serve requests. */
+/** Holds the routes of all Ingresses with the endpoints of now (spec 2.9): all that a driver needs to serve requests. */
 export interface RoutingTable {
   readonly hosts: ReadonlyMap<HostPattern, HostRoutes>
-  /** By `Backend.id`. */
+  /** Keys are `Backend.id`. */
   readonly backends: ReadonlyMap<string, Backend>
   readonly certificates: readonly ServedCertificate[]
 }
 
 /** The routes of one host pattern. A request that chose this pattern meets no routes of another, but for the fallback of `''`. */
 export interface HostRoutes {
-  /** By the whole path, byte for byte. */
+  /** Keys are whole paths, byte for byte. */
   readonly exact: ReadonlyMap<string, Route>
-  /** By the path without its last slash, so `''` stands for `/`. A prefix ends where an element of the path ends. */
+  /** Keys are paths without their last slash, so `''` stands for `/`. A prefix ends where an element of the path ends. */
   readonly prefix: ReadonlyMap<string, Route>
   /** The length of the longest key of `prefix`. */
   readonly longestPrefix: number
@@ -28,7 +28,7 @@ export interface Route {
   readonly ingress: ObjectKey
   /** `Backend.id`. */
   readonly backend: string
-  /** As the Ingress has it; `''` for a default backend. */
+  /** The path of the Ingress, unchanged; `''` for a default backend. */
   readonly path: string
   readonly kind: 'exact' | 'prefix' | 'default'
 }
