@@ -33,6 +33,10 @@ export interface Dialect {
     readonly defaultIngressClass: string
     /** On an Ingress: its class, as it was named before there was a field. */
     readonly ingressClass: string
+    /** On an Ingress: `round-robin` or `least-connections`. */
+    readonly ingressBalance: string
+    /** On an Ingress: the name of the cookie that keeps a client at one endpoint. */
+    readonly ingressStickyCookie: string
     /** On Endpoints and EndpointSlices: when the newest change they show happened. */
     readonly lastChangeTriggerTime: string
     /** On Endpoints that hold only the first 1000 addresses: `truncated`. */
@@ -225,6 +229,7 @@ function platformAnnotations(domain: string): Dialect['annotations'] {
   return {
     defaultIngressClass: `ingressclass.${domain}/is-default-class`,
     ingressClass: `${domain}/ingress.class`,
+    ...ingressSettings(domain),
     lastChangeTriggerTime: `endpoints.${domain}/last-change-trigger-time`,
     overCapacity: `endpoints.${domain}/over-capacity`,
     electionRecord: `control-plane.alpha.${domain}/leader`,
@@ -236,6 +241,14 @@ function platformAnnotations(domain: string): Dialect['annotations'] {
     topologyHints: `service.${domain}/topology-aware-hints`,
     topologyMode: `service.${domain}/topology-mode`,
     loadBalancerSourceRanges: `service.beta.${domain}/load-balancer-source-ranges`,
+  }
+}
+
+/** Ours alone, so they keep our name in both dialects. */
+function ingressSettings(domain: string): Pick<Dialect['annotations'], 'ingressBalance' | 'ingressStickyCookie'> {
+  return {
+    ingressBalance: `ingress.${domain}/balance`,
+    ingressStickyCookie: `ingress.${domain}/sticky-cookie`,
   }
 }
 
@@ -329,6 +342,7 @@ function kubernetesAnnotations(domain: string): Dialect['annotations'] {
   return {
     defaultIngressClass: 'ingressclass.kubernetes.io/is-default-class',
     ingressClass: 'kubernetes.io/ingress.class',
+    ...ingressSettings(domain),
     lastChangeTriggerTime: 'endpoints.kubernetes.io/last-change-trigger-time',
     overCapacity: 'endpoints.kubernetes.io/over-capacity',
     electionRecord: 'control-plane.alpha.kubernetes.io/leader',

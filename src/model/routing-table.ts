@@ -67,3 +67,15 @@ interface ServedCertificate {
   /** Milliseconds since 1970. */
   readonly notAfterMs: number
 }
+
+/**
+ * The parts in which a table differs from the one before: changed, new and removed.
+ *
+ * @public until a driver uses it
+ */
+export interface RoutingChange {
+  readonly hosts: ReadonlySet<HostPattern>
+  /** Keys are `Backend.id`. */
+  readonly backends: ReadonlySet<string>
+  readonly certificates: boolean
+}
