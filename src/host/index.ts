@@ -17,6 +17,7 @@ export {
 } from './links.ts'
 export { localAddresses } from './local-addresses.ts'
 export { type Capability, probeNamespaces } from './namespace-probes.ts'
+export { NetfilterSocket } from './netfilter-socket.ts'
 export { createNetns, deleteNetns, isNamespace, listNetns } from './netns.ts'
 export { NetnsMaker } from './netns-maker.ts'
 export { type NftCommit, type NftListener, NftMonitor } from './nft-monitor.ts'

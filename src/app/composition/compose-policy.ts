@@ -6,6 +6,7 @@ import {
   type FlowProtocol,
   listFlows,
   localAddresses,
+  NetfilterSocket,
   type Run,
 } from '../../host/index.ts'
 import type { Component } from '../../loop/component.ts'
@@ -67,6 +68,7 @@ interface Shared {
   readonly sources: AgentCore
   readonly log: Logger
   readonly state: ClusterState
+  readonly socket: NetfilterSocket | undefined
   readonly cutterMetricsOf: ReturnType<typeof createFlowCutterMetrics>
 }
 
@@ -79,7 +81,8 @@ export async function composePolicy(sources: AgentCore): Promise<PolicySide> {
   const log = context.logging.logger('platform_network_policy')
   const state = new ClusterState()
   addClusterDns(context, state)
-  const shared = { sources, log, state, cutterMetricsOf: createFlowCutterMetrics(context.metrics) }
+  const cutterMetricsOf = createFlowCutterMetrics(context.metrics)
+  const shared = { sources, log, state, socket: NetfilterSocket.open(), cutterMetricsOf }
   const wanted: readonly IpFamily[] = hasIpv6() ? ['IPv4', 'IPv6'] : ['IPv4']
   const results = await Promise.allSettled(wanted.map((family) => composeFamily(shared, family)))
   const families = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []))
@@ -138,7 +141,7 @@ function createObstacleSearch(unserved: readonly string[], families: readonly Ip
 }
 
 async function composeFamily(
-  { sources, log: base, state, cutterMetricsOf }: Shared,
+  { sources, log: base, state, socket, cutterMetricsOf }: Shared,
   family: IpFamily,
 ): Promise<PolicyFamily> {
   const { context, run, monitor } = sources
@@ -149,7 +152,8 @@ async function composeFamily(
     throw new RulesError('save-failed', `${choice.program} cannot use the table mangle of ${family} on this node`)
   const rulesLog = log.child('rules')
   const isWatched = () => choice.flavour === 'nft' && monitor.isListening
-  const writer = new RulesWriter({ iptables, hooks: policyHooks(), tables: ['mangle'], log: rulesLog, isWatched })
+  const parts = { iptables, socket, hooks: policyHooks(), log: rulesLog, isWatched }
+  const writer = new RulesWriter({ ...parts, tables: ['mangle'] })
   if (choice.flavour === 'nft') monitor.subscribe(new DriftWatch({ family, writer, log: rulesLog }))
   const cutter = new FlowCutter<Flow<FlowProtocol>>({
     family,

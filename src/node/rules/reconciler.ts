@@ -1,3 +1,4 @@
+import type { NetfilterSocket } from '../../host/index.ts'
 import type { SavedHook } from '../../netfilter/parse.ts'
 import type { Hook, TableChange, TableName } from '../../netfilter/ruleset.ts'
 import type { Logger } from '../../observe/logger.ts'
@@ -17,6 +18,7 @@ import type { Drift } from './wanted-table.ts'
 
 export interface ReconcilerParts {
   readonly iptables: Iptables
+  readonly socket?: Pick<NetfilterSocket, 'request'> | undefined
   readonly hooks: readonly Hook[]
   readonly wanted: WantedRules
   readonly changes: ChangeReader
@@ -44,10 +46,10 @@ export class Reconciler {
 
   constructor(parts: ReconcilerParts) {
     this.#parts = parts
-    const { iptables, wanted, log } = parts
+    const { iptables, socket, wanted, log } = parts
     const { family } = iptables.choice
     this.#addressSets = new AddressSetWriter(family, iptables.run)
-    this.memberSets = new MemberSetWriter({ family, run: iptables.run, wanted: wanted.memberSets, log })
+    this.memberSets = new MemberSetWriter({ family, run: iptables.run, socket, wanted: wanted.memberSets, log })
   }
 
   /** Whether the kernel has been compared with the wanted rules, by reading it or by PLAT-STATE. */
