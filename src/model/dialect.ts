@@ -97,6 +97,8 @@ export interface Dialect {
   }
   /** Which labels of its own Node a node may set. */
   readonly nodeLabels: NodeLabelRules
+  /** Values of `appProtocol` for HTTP/2 without TLS. */
+  readonly h2cProtocols: readonly string[]
   /** Values of the label `managedBy`. */
   readonly sliceManagers: {
     readonly selector: string
@@ -138,6 +140,8 @@ export interface NodeLabelRules {
 }
 
 const kubernetesDomain = 'kubernetes.io'
+/** KEP-3726; charts write it for every cluster. */
+const h2cOfKubernetes = `${kubernetesDomain}/h2c`
 
 /** The allow-list of Kubernetes' NodeRestriction, under Kubernetes' domain and the dialect's own. */
 function nodeLabelRules(...own: readonly string[]): NodeLabelRules {
@@ -216,6 +220,7 @@ function platformDialect(domain: string): Dialect {
     annotations: platformAnnotations(domain),
     labels: platformLabels(domain),
     nodeLabels: nodeLabelRules(domain),
+    h2cProtocols: [`${domain}/h2c`, h2cOfKubernetes],
     sliceManagers: {
       selector: `endpointslice-controller.${domain}`,
       mirroring: `endpointslicemirroring-controller.${domain}`,
@@ -298,6 +303,7 @@ function kubernetesDialect(domain: string): Dialect {
     annotations: kubernetesAnnotations(domain),
     labels: kubernetesLabels(domain),
     nodeLabels: nodeLabelRules(),
+    h2cProtocols: [h2cOfKubernetes],
     sliceManagers: {
       selector: 'endpointslice-controller.k8s.io',
       mirroring: 'endpointslicemirroring-controller.k8s.io',

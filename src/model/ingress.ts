@@ -6,6 +6,8 @@ export interface Ingress {
   readonly key: ObjectKey
   readonly namespace: string
   readonly name: string
+  /** For Events about it. */
+  readonly uid?: string
   /** Milliseconds since 1970. Of two Ingresses that ask for one host and path the older is served; absent counts as youngest. */
   readonly createdAtMs?: number
   /** The name of its IngressClass, from the field or the annotation that was before it. Absent: no controller serves it. */
@@ -38,7 +40,7 @@ export interface IngressPath {
 
 export type IngressBackend =
   | { readonly kind: 'service'; readonly service: string; readonly port: string }
-  /** A backend that cannot be served. It keeps its path, which answers 503: a shorter path must not take its requests. */
+  /** A backend that `cannot be read` or served. It keeps its path, which answers 503: a shorter path must not take its requests. */
   | { readonly kind: 'none'; readonly why: string }
 
 export interface IngressTls {

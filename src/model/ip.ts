@@ -79,6 +79,11 @@ export function ipFamily(address: Ip | Cidr): IpFamily {
   return address.includes(':') ? 'IPv6' : 'IPv4'
 }
 
+/** `10.0.0.1:80`, `[fd00::1]:80`. */
+export function renderAddressPort(address: Ip, port: number): string {
+  return ipFamily(address) === 'IPv4' ? `${address}:${port}` : `[${address}]:${port}`
+}
+
 export function addressBits(family: IpFamily): 32 | 128 {
   return family === 'IPv4' ? 32 : 128
 }

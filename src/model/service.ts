@@ -44,4 +44,6 @@ export interface ServicePort {
   readonly protocol: Protocol
   readonly port: number
   readonly nodePort?: number
+  /** The protocol that its endpoints speak (`grpc`, `example.com/own`), as the Service says; for Ingress alone. */
+  readonly appProtocol?: string
 }

@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto'
-import type { Ip } from '../model/ip.ts'
+import { type Ip, renderAddressPort } from '../model/ip.ts'
 import type { Protocol } from '../model/service.ts'
-import { renderAddressPort } from './render.ts'
 
 /** The fixed chains of spec 2.12, in the tables where they stand. */
 export const chains = {

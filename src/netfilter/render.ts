@@ -1,4 +1,4 @@
-import { addressBits, bigIntToIp, type Ip, type IpFamily, ipFamily } from '../model/ip.ts'
+import { addressBits, bigIntToIp, type Ip, type IpFamily, renderAddressPort } from '../model/ip.ts'
 import { NetfilterError } from './errors.ts'
 import type { ConnectionState, Match, PortRange, Rule, Side, TableChange, Target } from './ruleset.ts'
 import { checkSetName } from './set-name.ts'
@@ -186,11 +186,6 @@ function renderPorts(ports: readonly PortRange[]): string {
       remedy: `expected 1 to ${maxPortNumbers}, a range counts two`,
     })
   return ports.map(({ first, last }) => (first === last ? `${first}` : `${first}:${last}`)).join(',')
-}
-
-/** `10.0.0.1:80`, `[fd00::1]:80`. */
-export function renderAddressPort(address: Ip, port: number): string {
-  return ipFamily(address) === 'IPv4' ? `${address}:${port}` : `[${address}]:${port}`
 }
 
 function not(negated: boolean | undefined): string[] {

@@ -67,10 +67,10 @@ function isAbsent(json: unknown): boolean {
   return json === undefined || json === null
 }
 
-/** The server sets it; what makes no sense only makes the Ingress the youngest. */
-function readAge({ creationTimestamp }: fields.JsonRecord): Pick<Ingress, 'createdAtMs'> {
+/** The server sets both; what makes no sense only makes the Ingress the youngest. */
+function readAge({ uid, creationTimestamp }: fields.JsonRecord): Pick<Ingress, 'uid' | 'createdAtMs'> {
   const createdAtMs = typeof creationTimestamp === 'string' ? Date.parse(creationTimestamp) : Number.NaN
-  return Number.isNaN(createdAtMs) ? {} : { createdAtMs }
+  return { ...(typeof uid === 'string' && { uid }), ...(!Number.isNaN(createdAtMs) && { createdAtMs }) }
 }
 
 /** Reads the field, else the annotation that was before it. */
@@ -106,13 +106,14 @@ function readPath(reader: FieldReader, json: fields.JsonRecord, at: string): Ing
   return kind === undefined || text === undefined ? undefined : { path: text, kind, backend, field: at }
 }
 
+const unreadable: IngressBackend = { kind: 'none', why: 'cannot be read' }
+
 function readBackend(reader: FieldReader, json: unknown, at: string): IngressBackend {
-  const unreadable: IngressBackend = { kind: 'none', why: `${at} cannot be read` }
   const backend = reader.required(fields.record, json, at)
   if (backend === undefined) return unreadable
   if (!isAbsent(backend['resource'])) {
     reader.report(`${at}.resource`, 'a backend of kind service, other resources are not served', backend['resource'])
-    return { kind: 'none', why: `${at} is a resource, which is not served` }
+    return { kind: 'none', why: 'is a resource, which is not served' }
   }
   const service = reader.required(fields.record, backend['service'], `${at}.service`)
   const name = service && reader.required(fields.dnsLabel, service['name'], `${at}.service.name`)

@@ -1,9 +1,10 @@
+import type { Candidate } from '../../model/candidates.ts'
 import { dnsPort } from '../../model/dns-ports.ts'
 import type { EndpointSlice } from '../../model/endpoint-slice.ts'
 import { type Cidr, type Ip, type IpFamily, ipFamily } from '../../model/ip.ts'
 import type { Service, ServicePort } from '../../model/service.ts'
 import { type Frontend, isExternal } from '../../netfilter/frontend.ts'
-import { type Candidate, collectEndpoints, selectEndpoints } from './plan-endpoints.ts'
+import { collectEndpoints, selectEndpoints } from './plan-endpoints.ts'
 import { claimKey, type RefusedClaim } from './service-claims.ts'
 
 /** The facts about the node that the plan needs. */

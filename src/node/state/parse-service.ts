@@ -17,6 +17,10 @@ const trafficPolicy: Field<TrafficPolicy> = { schema: z.enum(['Cluster', 'Local'
 const affinity: Field<'None' | 'ClientIP'> = { schema: z.enum(['None', 'ClientIP']), expected: 'None or ClientIP' }
 const affinitySeconds: Field<number> = { schema: z.int().min(1).max(86_400), expected: 'seconds from 1 to 86400' }
 const ipMode: Field<'VIP' | 'Proxy'> = { schema: z.enum(['VIP', 'Proxy']), expected: 'VIP or Proxy' }
+const appProtocol: Field<string> = {
+  schema: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._/-]{0,316}$/),
+  expected: 'an application protocol ([A-Za-z0-9._/-])',
+}
 const externalName: Field<string> = {
   schema: z
     .string()
@@ -192,7 +196,14 @@ function readPort(
   const port = reader.required(fields.portNumber, element['port'], `${path}.port`)
   if (protocol === undefined || port === undefined) return undefined
   const nodePort = opensNodePort(type) ? readNodePort(reader, element['nodePort'], `${path}.nodePort`) : undefined
-  return { name, protocol, port, ...(nodePort !== undefined && { nodePort }) }
+  const spoken = reader.optional(appProtocol, element['appProtocol'], `${path}.appProtocol`)
+  return {
+    name,
+    protocol,
+    port,
+    ...(nodePort !== undefined && { nodePort }),
+    ...(spoken !== undefined && { appProtocol: spoken }),
+  }
 }
 
 function opensNodePort(type: ServiceType): boolean {

@@ -68,6 +68,11 @@ describe('a Service', () => {
     assert.equal(parse({ ports: [{ port: 80, nodePort: 30080 }] }).value?.ports[0]?.nodePort, undefined)
   })
 
+  it('keeps the protocol that an application speaks on a port', () => {
+    const port = parse({ ports: [{ port: 80, appProtocol: 'kubernetes.io/h2c' }] }).value?.ports[0]
+    assert.deepEqual(port, { name: '', protocol: 'TCP', port: 80, appProtocol: 'kubernetes.io/h2c' })
+  })
+
   it('of type LoadBalancer has the addresses that are answered here, its ranges and its health port', () => {
     const spec = {
       type: 'LoadBalancer',
@@ -153,6 +158,11 @@ describe('a Service', () => {
           { name: '', protocol: 'UDP', port: 81 },
         ],
       },
+    ],
+    [
+      { ports: [{ port: 80, appProtocol: 'h2c\nserver' }] },
+      'Service default/web: spec.ports[0].appProtocol: expected an application protocol ([A-Za-z0-9._/-]), found "h2c\\nserver"',
+      { ports: [{ name: '', protocol: 'TCP', port: 80 }] },
     ],
     [
       { clusterIP: '10.96.0.1 -j ACCEPT' },

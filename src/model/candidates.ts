@@ -1,0 +1,59 @@
+import type { Endpoint, EndpointSlice } from './endpoint-slice.ts'
+import { renderAddressPort } from './ip.ts'
+import type { ServicePort } from './service.ts'
+
+/** An endpoint that a Service port may be sent to. */
+export interface Candidate {
+  /** `address:port`, which identifies it. */
+  readonly name: string
+  readonly port: number
+  readonly endpoint: Endpoint
+}
+
+/**
+ * One candidate for each `address:port`, in lexical order; the slices' ports are matched by name and protocol. With
+ * `publishNotReady` every endpoint counts as ready, as the API asks of every reader of that field.
+ */
+export function collectCandidates(
+  wanted: Pick<ServicePort, 'name' | 'protocol'>,
+  slices: readonly EndpointSlice[],
+  publishNotReady: boolean,
+): readonly Candidate[] {
+  const candidates = new Map<string, Candidate>()
+  for (const slice of slices) {
+    for (const { port } of slice.ports.filter(
+      (each) => each.name === wanted.name && each.protocol === wanted.protocol,
+    )) {
+      for (const endpoint of slice.endpoints)
+        addCandidate(candidates, publishNotReady ? { ...endpoint, ready: true } : endpoint, port)
+    }
+  }
+  return [...candidates.values()].sort((a, b) => (a.name < b.name ? -1 : 1))
+}
+
+/** An address stands in two slices while a pod moves between them, or while a new pod takes over the address of one that is going. */
+function addCandidate(candidates: Map<string, Candidate>, endpoint: Endpoint, port: number): void {
+  const name = renderAddressPort(endpoint.address, port)
+  const known = candidates.get(name)
+  if (known === undefined || rank(endpoint) > rank(known.endpoint)) candidates.set(name, { name, port, endpoint })
+}
+
+/**
+ * Ranks entries with one address: not terminating first, then ready; the other fields make the result independent of
+ * the order of slices.
+ */
+function rank({ terminating, ready, serving, nodeName = '', hints }: Endpoint): string {
+  return [!terminating, ready, serving].map(Number).join('') + nodeName + JSON.stringify(hints ?? '')
+}
+
+/**
+ * Chooses the preferred candidates that are ready; where none is, those that are going but still answer, so that a rollout never
+ * refuses connections.
+ */
+export function selectAnswering(
+  candidates: readonly Candidate[],
+  isPreferred: (candidate: Candidate) => boolean = () => true,
+): readonly Candidate[] {
+  const ready = candidates.filter((candidate) => candidate.endpoint.ready && isPreferred(candidate))
+  return ready.length > 0 ? ready : candidates.filter(({ endpoint }) => endpoint.serving && endpoint.terminating)
+}
