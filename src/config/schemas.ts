@@ -7,6 +7,12 @@ export interface PortRange {
   readonly last: number
 }
 
+/** Where a listener accepts connections. */
+export interface ListenAddress {
+  readonly ip: Ip
+  readonly port: number
+}
+
 /** The shapes of option values. Each takes the text of a flag or variable as well as what YAML makes of the same text. */
 
 export const ipAddress = textCodec('an IP address such as 192.0.2.1', parseIp, (ip: Ip) => ip)
@@ -160,6 +166,11 @@ function oneOfEachFamily<T extends Ip | Cidr>(
   const values = items.map(parse).filter((value) => value !== undefined)
   const families = new Set(values.map(ipFamily))
   return values.length > 0 && values.length === items.length && families.size === values.length ? values : undefined
+}
+
+/** `0.0.0.0:80`, `[::]:80`. */
+export function formatListenAddress({ ip, port }: ListenAddress): string {
+  return ipFamily(ip) === 'IPv6' ? `[${ip}]:${port}` : `${ip}:${port}`
 }
 
 function parsePort(text: string): number | undefined {

@@ -50,13 +50,13 @@ export interface Backend {
   readonly problem?: string
 }
 
-interface BackendEndpoint {
+export interface BackendEndpoint {
   readonly ip: Ip
   readonly port: number
 }
 
 /** A certificate that is valid now, with its key: neither chain nor key may stand in a log. */
-interface ServedCertificate {
+export interface ServedCertificate {
   readonly secret: ObjectKey
   /** Names by which clients ask for it (SNI). Empty: the default certificate. */
   readonly hosts: readonly HostPattern[]
@@ -68,11 +68,7 @@ interface ServedCertificate {
   readonly notAfterMs: number
 }
 
-/**
- * The parts in which a table differs from the one before: changed, new and removed.
- *
- * @public until a driver uses it
- */
+/** The parts in which a table differs from the one before: changed, new and removed. */
 export interface RoutingChange {
   readonly hosts: ReadonlySet<HostPattern>
   /** Keys are `Backend.id`. */

@@ -118,6 +118,7 @@ const packageOwners: Readonly<Record<string, readonly string[]>> = {
   axios: ['client'],
   commander: ['cli'],
   dns2: ['cli'],
+  undici: ['node/ingress'],
   'ipaddr.js': ['model'],
   '@peculiar/x509': ['pki'],
   'node:sqlite': ['api'],
