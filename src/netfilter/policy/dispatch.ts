@@ -2,13 +2,23 @@ import type { IpFamily } from '../../model/ip.ts'
 import { markBits } from '../mark-bits.ts'
 import { jump, rule } from '../rule-parts.ts'
 import type { Chain, Match, Rule, Side } from '../ruleset.ts'
-import { bucketChain, bucketSet, denyChain, fixedSets, groupChain, groupSet, type PolicyDirection } from './names.ts'
+import {
+  bucketChain,
+  bucketSet,
+  denyChain,
+  fixedSets,
+  groupChain,
+  groupSet,
+  type PolicyDirection,
+  policyChains,
+} from './names.ts'
 
 const bit = markBits.policyAllowed
 
 /** The bit that says "allowed" is set. */
 export const isAllowed: Match = { kind: 'mark', value: bit, mask: bit }
-const clearBit: Rule = rule([isAllowed], { kind: 'mark-xor', mask: bit })
+/** Unsets the bit. */
+export const clearBit: Rule = rule([isAllowed], { kind: 'mark-xor', mask: bit })
 
 /** The side of a packet that a direction isolates. */
 export function isolatedSide(direction: PolicyDirection): Side {
@@ -35,7 +45,10 @@ export function bucketRules(direction: PolicyDirection, family: IpFamily, groups
   )
 }
 
-/** Leads an isolated pod to its bucket. A mark that others set on the way here does not count, and none of ours leaves. */
+/**
+ * Leads an isolated pod to its bucket, and a packet that is allowed there past the other buckets. A mark that others set on the way
+ * here does not count, and none of ours leaves.
+ */
 export function directionRules(direction: PolicyDirection, family: IpFamily, buckets: readonly string[]): Chain {
   const side = isolatedSide(direction)
   return [
@@ -43,12 +56,13 @@ export function directionRules(direction: PolicyDirection, family: IpFamily, buc
     rule([{ kind: 'in-set', set: fixedSets(family).unknown, by: [side] }], jump(denyChain(direction))),
     ...buckets
       .toSorted()
-      .map((bucket) =>
+      .flatMap((bucket) => [
         rule(
           [{ kind: 'in-set', set: bucketSet(direction, family, bucket), by: [side] }],
           jump(bucketChain(direction, bucket)),
         ),
-      ),
+        rule([isAllowed], { kind: 'goto', chain: policyChains.clear }),
+      ]),
     clearBit,
   ]
 }

@@ -16,6 +16,8 @@ export const policyChains = {
   input: 'PLAT-NETPOL-IN',
   /** Sets the mark bit that says "allowed" and returns to the chain of the group. */
   allow: 'PLAT-NP-OK',
+  /** Unsets that bit where a direction is done, and returns past its chain. */
+  clear: 'PLAT-NP-CLEAR',
   /** Sets that bit on packets that go to their own source: a pod that reaches itself through a Service. */
   self: 'PLAT-NP-SELF',
 } as const

@@ -3,7 +3,7 @@ import { markBits } from '../mark-bits.ts'
 import { jump, rule } from '../rule-parts.ts'
 import type { Chain, Match, Rule } from '../ruleset.ts'
 import { differentAddresses } from '../same-address.ts'
-import { isAllowed, isolatedSide } from './dispatch.ts'
+import { clearBit, isAllowed, isolatedSide } from './dispatch.ts'
 import { denyChain, directionChain, fixedSets, type PolicyDirection, policyChains, policyDirections } from './names.ts'
 import type { PolicyRuleSettings } from './settings.ts'
 
@@ -13,6 +13,7 @@ export function policyStaticChains(settings: PolicyRuleSettings): ReadonlyMap<st
     [policyChains.forward, judgeForwarded(settings)],
     [policyChains.input, judgeDns(settings)],
     [policyChains.allow, [setBit]],
+    [policyChains.clear, [clearBit]],
     [policyChains.self, [...differentAddresses(settings.family), setBit]],
     ...policyDirections.map((direction) => [denyChain(direction), deny(direction, settings)] as const),
   ])
