@@ -1,5 +1,6 @@
 // Every check and every test: `npm test`; with `--long` also test/long. The last lines are node:test's own summary.
 import { globSync, mkdirSync, writeFileSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { run } from 'node:test'
 import { spec, type TestEvent } from 'node:test/reporters'
 import { refuseServers, runSteps, staticChecks } from './static-checks.ts'
@@ -13,8 +14,8 @@ interface LevelTotals {
   seconds: number
 }
 
-/** Levels whose tests share nothing with each other: no server, no namespace, no measured time. */
-const sideBySide = ['architecture', 'docs', 'golden', 'property', 'unit']
+/** Folders whose files share nothing: each server has a port of its own, and a bound on time is many times what it takes. */
+const sideBySide = /(^|\/)test\/(architecture|component|conformance\/api|docs|e2e\/kubectl[^/]*|golden|property|unit)\b/
 
 /** Quick levels first; a level not named here comes before the slow ones. */
 function listTestFiles(withLong: boolean): string[] {
@@ -37,13 +38,13 @@ function writeLevels(levels: ReadonlyMap<string, LevelTotals>): void {
 }
 
 /**
- * Files that share nothing run two at a time. The others run one at a time: kernel and end-to-end tests, and tests that measure time,
- * must have the machine to themselves. The summary at the end counts both.
+ * Files that share nothing run two at a time. The others run one at a time: tests with namespaces must have the machine to
+ * themselves. The summary at the end counts both.
  */
 async function runTests(files: readonly string[]): Promise<void> {
   const levels = new Map<string, LevelTotals>()
   const totals = new Map<string, number>()
-  const isAlone = (file: string) => !sideBySide.includes(levelOf(file))
+  const isAlone = (file: string) => !sideBySide.test(file)
   process.exitCode = 1
   const results = [
     await runFiles(
@@ -105,5 +106,7 @@ function sumUp(event: TestEvent, totals: Map<string, number>): TestEvent {
 
 // Each process that reads many datagrams at once would say that `node:ffi` is experimental.
 process.env['NODE_OPTIONS'] = `${process.env['NODE_OPTIONS'] ?? ''} --disable-warning=ExperimentalWarning`
+// Each file is a process of its own that reads the same modules: their code is kept compiled, as scripts/platnet keeps it.
+process.env['NODE_COMPILE_CACHE'] ??= resolve('.cache/compiled')
 runSteps(staticChecks)
 await runTests(listTestFiles(process.argv.includes('--long')))

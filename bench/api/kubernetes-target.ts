@@ -7,7 +7,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { parseIp } from '../../src/model/ip.ts'
 import { ensureCertificate, ensureClusterCa, writeSecretFile } from '../../src/pki/index.ts'
 import { AdminConnection } from '../../test/helpers/admin-connection.ts'
-import { type AdminAccess, findFreePort, isReady, residentMiB } from '../../test/helpers/platnet-server.ts'
+import { findFreePort } from '../../test/helpers/free-port.ts'
+import { type AdminAccess, isReady, residentMiB } from '../../test/helpers/platnet-server.ts'
 import type { BenchTarget } from './target.ts'
 
 const programs = { apiServer: '.cache/peer/kube-apiserver', etcd: '.cache/peer/etcd-server' }

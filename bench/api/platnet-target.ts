@@ -1,5 +1,6 @@
 import { mkdtempSync, rmSync } from 'node:fs'
-import { findFreePort, PlatnetServer, residentMiB } from '../../test/helpers/platnet-server.ts'
+import { findFreePort } from '../../test/helpers/free-port.ts'
+import { PlatnetServer, residentMiB } from '../../test/helpers/platnet-server.ts'
 import type { BenchTarget } from './target.ts'
 
 /** `platnet server` with nothing but its defaults. */

@@ -5,9 +5,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { promisify } from 'node:util'
+import { findFreePort } from '../helpers/free-port.ts'
 import { httpGet } from '../helpers/http-get.ts'
 import { missingKubectl } from '../helpers/kubectl.ts'
-import { findFreePort, PlatnetServer } from '../helpers/platnet-server.ts'
+import { PlatnetServer } from '../helpers/platnet-server.ts'
 import { untilAsync } from '../helpers/until.ts'
 
 const execute = promisify(execFile)

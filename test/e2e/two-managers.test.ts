@@ -6,8 +6,9 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { after, before, describe, test } from 'node:test'
 import { AdminConnection } from '../helpers/admin-connection.ts'
+import { findFreePort } from '../helpers/free-port.ts'
 import { httpGet } from '../helpers/http-get.ts'
-import { type AdminAccess, findFreePort, PlatnetServer } from '../helpers/platnet-server.ts'
+import { type AdminAccess, PlatnetServer } from '../helpers/platnet-server.ts'
 import { untilAsync } from '../helpers/until.ts'
 
 const replicas = 400

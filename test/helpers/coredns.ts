@@ -7,7 +7,7 @@ import type { TestContext } from 'node:test'
 import { rcode } from '../../src/node/dns/wire/codes.ts'
 import { type DnsMessage, readMessage } from '../../src/node/dns/wire/message.ts'
 import { makeQuery } from './dns-messages.ts'
-import { findFreePort } from './platnet-server.ts'
+import { findFreePort } from './free-port.ts'
 import { makeTemporaryFolder } from './temporary-folder.ts'
 import { untilAsync } from './until.ts'
 

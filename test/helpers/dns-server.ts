@@ -13,7 +13,7 @@ import type { ZoneSettings } from '../../src/node/dns/zone/settings.ts'
 import { cidrOf, ipOf } from './addresses.ts'
 import { type ResolverShape, resolverSettings } from './block-resolvers.ts'
 import { zoneSettings } from './dns-zone.ts'
-import { findFreePort } from './platnet-server.ts'
+import { findFreePort } from './free-port.ts'
 import { createRecordingLogger } from './recording-logger.ts'
 
 export interface ServerShape {

@@ -1,7 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type ClusterAccess, loadKubeconfig } from '../../src/client/index.ts'
@@ -72,16 +71,6 @@ export class PlatnetServer {
 export async function isReady(access: AdminAccess): Promise<boolean> {
   const { status } = await httpGet({ ...access, path: '/readyz' }).catch(() => ({ status: 0 }))
   return status === 200
-}
-
-/** A port of the loopback that was free a moment ago. */
-export async function findFreePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  return typeof address === 'object' && address !== null ? address.port : 0
 }
 
 export function residentMiB(pid: number): number {

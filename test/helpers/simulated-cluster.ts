@@ -11,6 +11,11 @@ export class SimulatedCluster {
   #version = 0
   nowMs = Date.parse('2026-01-01T00:00:00Z')
 
+  /** Grows with each write. */
+  get version(): number {
+    return this.#version
+  }
+
   add(resource: string, object: AnyObject): AnyObject {
     this.#version += 1
     const { name, generateName, namespace } = object.metadata
@@ -46,7 +51,7 @@ export class SimulatedCluster {
   }
 
   remove(resource: string, namespace: string, name: string): void {
-    this.#objects.delete(keyOf(resource, namespace, name))
+    this.#delete(keyOf(resource, namespace, name))
   }
 
   apply(writes: readonly Write[]): void {
@@ -55,8 +60,13 @@ export class SimulatedCluster {
 
   #applyOne(write: Write): void {
     if (write.verb === 'create') this.add(write.resource.resource, write.object)
-    else if (write.verb === 'delete') this.#objects.delete(keyOfTarget(write.target))
+    else if (write.verb === 'delete') this.#delete(keyOfTarget(write.target))
     else this.#revise(keyOfTarget(write.target), withoutGuards(write.patch))
+  }
+
+  #delete(key: string): void {
+    this.#version += 1
+    this.#objects.delete(key)
   }
 
   #revise(key: string, patch: JsonObject): void {

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { request } from 'node:https'
-import { createServer } from 'node:net'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openMemoryStore, type Store } from '../../../src/api/store/index.ts'
 import { silentLogger } from '../../../src/observe/index.ts'
 import { startTestServer, testToken } from '../../helpers/api-server.ts'
+import { findFreePort } from '../../helpers/free-port.ts'
 import { paths } from '../../helpers/manifests.ts'
 
 test('who comes the moment the port opens finds the first objects', async () => {
@@ -43,16 +42,6 @@ function slowDown(store: Store, prefix: string): void {
     return commit(writes)
   }
   Object.assign(store, { commit: slowCommit })
-}
-
-async function findFreePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  assert.ok(typeof address === 'object' && address !== null)
-  return address.port
 }
 
 async function postWhenOpen(port: number, service: unknown): Promise<number | undefined> {

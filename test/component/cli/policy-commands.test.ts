@@ -6,7 +6,8 @@ import { after, before, describe, test } from 'node:test'
 import { runCli } from '../../../src/cli/run-cli.ts'
 import { createDialect } from '../../../src/model/dialect.ts'
 import { AdminConnection } from '../../helpers/admin-connection.ts'
-import { findFreePort, PlatnetServer } from '../../helpers/platnet-server.ts'
+import { findFreePort } from '../../helpers/free-port.ts'
+import { PlatnetServer } from '../../helpers/platnet-server.ts'
 
 async function platnet(...args: readonly string[]) {
   const [out, err]: [string[], string[]] = [[], []]

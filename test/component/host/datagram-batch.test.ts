@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { type Datagram, DatagramBatch } from '../../../src/host/index.ts'
 import type { Ip } from '../../../src/model/ip.ts'
 import { ipOf } from '../../helpers/addresses.ts'
-import { findFreePort } from '../../helpers/platnet-server.ts'
+import { findFreePort } from '../../helpers/free-port.ts'
 import { until } from '../../helpers/until.ts'
 
 interface Opened extends Disposable {

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { AdminConnection } from '../../helpers/admin-connection.ts'
+import { findFreePort } from '../../helpers/free-port.ts'
 import { isLinearizable, type RegisterOperation } from '../../helpers/linearizability.ts'
-import { type AdminAccess, findFreePort, PlatnetServer } from '../../helpers/platnet-server.ts'
+import { type AdminAccess, PlatnetServer } from '../../helpers/platnet-server.ts'
 import { makeTemporaryFolder } from '../../helpers/temporary-folder.ts'
 
 const configMaps = '/api/v1/namespaces/default/configmaps'

@@ -11,7 +11,7 @@ import { makeQuery, parsedQuery, type QueryDetails } from '../../helpers/dns-mes
 import { askUdp } from '../../helpers/dns-server.ts'
 import { recordText } from '../../helpers/dns-zone.ts'
 import { type Asked, FakeUpstream } from '../../helpers/fake-upstream.ts'
-import { findFreePort } from '../../helpers/platnet-server.ts'
+import { findFreePort } from '../../helpers/free-port.ts'
 import { makeTemporaryFolder } from '../../helpers/temporary-folder.ts'
 import { answerBytes } from '../../helpers/upstream-messages.ts'
 

@@ -2,8 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ApiClient, loadKubeconfig } from '../../../src/client/index.ts'
+import { findFreePort } from '../../helpers/free-port.ts'
 import { describeManyPods } from '../../helpers/many-pods.ts'
-import { findFreePort, PlatnetServer } from '../../helpers/platnet-server.ts'
+import { PlatnetServer } from '../../helpers/platnet-server.ts'
 
 describeManyPods({
   pods: 5_000,

@@ -11,6 +11,7 @@ import { judge, type ProbeTarget, runProbe } from '../../../../src/node/pods/pro
 import type { ExecResult } from '../../../../src/node/pods/runtime.ts'
 import { ipOf } from '../../../helpers/addresses.ts'
 import { makeThrowawayCa } from '../../../helpers/certificates.ts'
+import { findFreePort } from '../../../helpers/free-port.ts'
 import { until } from '../../../helpers/until.ts'
 
 const generousSeconds = 30
@@ -119,7 +120,7 @@ describe('an HTTP probe', () => {
   test('fails without a listener, and without an answer in time', async (context) => {
     const port = await serve(context, () => {})
     assert.match((await ask({ httpGet: { port }, timeoutSeconds: 1 })) ?? '', /./)
-    assert.match((await ask({ httpGet: { port: await freePort() } })) ?? '', /ECONNREFUSED/)
+    assert.match((await ask({ httpGet: { port: await findFreePort() } })) ?? '', /ECONNREFUSED/)
   })
 })
 
@@ -129,7 +130,7 @@ test('a TCP probe succeeds with a connection', async (context) => {
     createServer((socket) => socket.on('error', () => {})),
   )
   assert.equal(await ask({ tcpSocket: { port } }), undefined)
-  assert.match((await ask({ tcpSocket: { port: await freePort() } })) ?? '', /ECONNREFUSED/)
+  assert.match((await ask({ tcpSocket: { port: await findFreePort() } })) ?? '', /ECONNREFUSED/)
 })
 
 test('an exec probe depends on the exit code, and its failure has the output', async () => {
@@ -216,13 +217,3 @@ describe('the probes of a container', () => {
     assert.deepEqual([probes.isStarted, probes.isReady], [true, true])
   })
 })
-
-/** Returns a port without a listener: it was released a moment ago. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
-}

@@ -6,19 +6,12 @@ import type { ProxyFreshness } from '../../../../src/node/proxy/view.ts'
 import { LiveNodeState } from '../../../../src/node/state/index.ts'
 import { readObject } from '../../../../src/node/state/stored-object.ts'
 import { createMetrics, silentLogger } from '../../../../src/observe/index.ts'
+import { findFreePort } from '../../../helpers/free-port.ts'
 import { ip } from '../../../helpers/services.ts'
 import { untilAsync } from '../../../helpers/until.ts'
 import { dialect, wireService, wireSlice } from '../../../helpers/wire-objects.ts'
 
 const scope = { signal: AbortSignal.timeout(30_000) }
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await new Promise((resolve) => server.once('listening', resolve))
-  const address = server.address()
-  await new Promise((resolve) => server.close(resolve))
-  return typeof address === 'object' && address !== null ? address.port : 0
-}
 
 test("a Service's health port tells how many endpoints are ready on this node, and goes with the Service", async (t) => {
   const state = new LiveNodeState(silentLogger)
@@ -32,7 +25,7 @@ test("a Service's health port tells how many endpoints are ready on this node, a
   })
   t.after(() => checks.stop(scope))
   await checks.start()
-  const port = await freePort()
+  const port = await findFreePort()
   const spec = { type: 'LoadBalancer', externalTrafficPolicy: 'Local', healthCheckNodePort: port }
   const endpoint = (address: string, nodeName: string, conditions: object = {}) => ({
     addresses: [address],
@@ -100,7 +93,7 @@ test('health is served for our own Services only, by their own families, and cou
   })
   t.after(() => checks.stop(scope))
   await checks.start()
-  const port = await freePort()
+  const port = await findFreePort()
   const spec = { type: 'LoadBalancer', externalTrafficPolicy: 'Local', healthCheckNodePort: port }
   const service = (version: string, labels: object = {}) =>
     readObject('services', wireService('web', version, spec, labels), dialect)
@@ -144,7 +137,7 @@ test('a health port that is taken is reported once with its Service, and others 
   })
   t.after(() => checks.stop(scope))
   await checks.start()
-  const port = await freePort()
+  const port = await findFreePort()
   const service = (name: string, healthCheckNodePort: number, clusterIP: string) =>
     readObject(
       'services',

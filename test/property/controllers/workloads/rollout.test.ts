@@ -66,8 +66,13 @@ function startLab(spec: object, image = 'one'): Lab {
   return { cluster, step, deployment, pods, wanted: () => wantedReplicas(sets()) }
 }
 
-function settle({ step }: Lab): void {
-  for (let round = 0; round < 40; round++) for (let turn = 0; turn < 16; turn++) step(turn)
+/** Lets each controller and pod take its turns until three rounds in a row write nothing. */
+function settle({ step, cluster }: Lab): void {
+  for (let round = 0, quiet = 0; round < 40 && quiet < 3; round++) {
+    const { version } = cluster
+    for (let turn = 0; turn < 16; turn++) step(turn)
+    quiet = cluster.version === version ? quiet + 1 : 0
+  }
 }
 
 function rollTo(lab: Lab, image: string): void {

@@ -24,11 +24,13 @@ function mixed(state: ServiceState): ServiceState {
   return { service: { ...state.service, headless, clusterIps: headless ? [] : state.service.clusterIps }, slices }
 }
 
-function namesOf(states: Iterable<ServiceState>): string[] {
-  return [...states].flatMap((state) => {
+/** Each name once, although most states share most names. */
+function namesOf(states: readonly ServiceState[]): ReadonlySet<string> {
+  const names = states.flatMap((state) => {
     const { names, reverse } = serviceRecords(state)
-    return [...names.map(({ name }) => name), ...Array.from(reverse.keys(), reverseName)].map((name) => nameText(name))
+    return [...names.map(({ name }) => name), ...Array.from(reverse.keys(), reverseName)]
   })
+  return new Set(names.map((name) => nameText(name)))
 }
 
 describe('a zone that follows changes', () => {

@@ -11,7 +11,7 @@ import { AppliedRevisions } from '../../../../../src/node/state/applied.ts'
 import { LiveNodeState } from '../../../../../src/node/state/live-node-state.ts'
 import { makeQuery } from '../../../../helpers/dns-messages.ts'
 import { askUdp } from '../../../../helpers/dns-server.ts'
-import { findFreePort } from '../../../../helpers/platnet-server.ts'
+import { findFreePort } from '../../../../helpers/free-port.ts'
 import { createRecordingLogger } from '../../../../helpers/recording-logger.ts'
 import { makeTemporaryFolder } from '../../../../helpers/temporary-folder.ts'
 

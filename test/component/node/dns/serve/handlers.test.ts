@@ -10,7 +10,7 @@ import { ClusterZone } from '../../../../../src/node/dns/zone/cluster-zone.ts'
 import { makeQuery } from '../../../../helpers/dns-messages.ts'
 import { askUdp } from '../../../../helpers/dns-server.ts'
 import { recordText } from '../../../../helpers/dns-zone.ts'
-import { findFreePort } from '../../../../helpers/platnet-server.ts'
+import { findFreePort } from '../../../../helpers/free-port.ts'
 import { createRecordingLogger } from '../../../../helpers/recording-logger.ts'
 import { makeService } from '../../../../helpers/services.ts'
 

@@ -7,7 +7,7 @@ import { readMessage } from '../../../../../src/node/dns/wire/message.ts'
 import { ClusterZone } from '../../../../../src/node/dns/zone/cluster-zone.ts'
 import { makeQuery } from '../../../../helpers/dns-messages.ts'
 import { askUdp } from '../../../../helpers/dns-server.ts'
-import { findFreePort } from '../../../../helpers/platnet-server.ts'
+import { findFreePort } from '../../../../helpers/free-port.ts'
 import { createRecordingLogger } from '../../../../helpers/recording-logger.ts'
 import { makeService, makeSlice } from '../../../../helpers/services.ts'
 

@@ -14,7 +14,7 @@ import { ipOf } from '../../../../helpers/addresses.ts'
 import { makeQuery } from '../../../../helpers/dns-messages.ts'
 import { servedBlock } from '../../../../helpers/dns-server.ts'
 import { TestZone } from '../../../../helpers/dns-zone.ts'
-import { findFreePort } from '../../../../helpers/platnet-server.ts'
+import { findFreePort } from '../../../../helpers/free-port.ts'
 import { makeService } from '../../../../helpers/services.ts'
 
 const block = servedBlock({ cache: undefined, forwards: true })
