@@ -5,7 +5,7 @@ import { type Ip, type IpFamily, ipFamily, parseIp } from '../model/ip.ts'
 import { type Run, runProgram } from './programs/index.ts'
 
 /** A conntrack entry at the time of the listing. */
-export interface Flow<Protocol extends FlowProtocol = 'udp' | 'tcp'> {
+export interface Flow<Protocol extends FlowProtocol = FlowProtocol> {
   readonly protocol: Protocol
   /** The client, before any translation. */
   readonly source: Ip
@@ -18,7 +18,19 @@ export interface Flow<Protocol extends FlowProtocol = 'udp' | 'tcp'> {
   readonly replySourcePort: number
 }
 
-export type FlowProtocol = 'udp' | 'tcp' | 'sctp'
+/** The entries between one client and one port of one server. */
+export interface FlowEnds {
+  /** The number that IANA has given it: 6 TCP, 17 UDP. */
+  readonly protocol: number
+  /** The client, before any translation. */
+  readonly source: Ip
+  /** The end that answers: the destination after all translation. */
+  readonly replySource: Ip
+  /** The port that answers; 0 for protocols without ports. */
+  readonly replySourcePort: number
+}
+
+type FlowProtocol = 'udp' | 'tcp'
 
 const timeoutMs = 60_000
 
@@ -42,14 +54,27 @@ export async function deleteFlows(flows: readonly Flow[], run: Run = runProgram)
 }
 
 /**
- * Deletes these entries and others between the same two ends to the same port, whatever port the client sends from; missing entries are
- * no error. Throws ExecError.
+ * Lists the ends of all conntrack entries of a family, or of those that these addresses opened; no two are equal. Entries of protocols
+ * without ports are among them. Throws ExecError.
  */
-export async function deleteFlowsBetween(flows: readonly Flow<FlowProtocol>[], run: Run = runProgram): Promise<void> {
-  await runDeletions(
-    flows.map((flow) => `${renderDeletion(flow).trimEnd()} -s ${flow.source}\n`),
-    run,
-  )
+export async function listFlowEnds(
+  family: IpFamily,
+  { from, run = runProgram }: { readonly from?: readonly Ip[] | undefined; readonly run?: Run } = {},
+): Promise<readonly FlowEnds[]> {
+  const found = new Map<string, FlowEnds>()
+  for (const filter of from === undefined ? [[]] : from.map((address) => ['-s', address])) {
+    const { stdout } = await run('conntrack', ['-L', '-f', familyName(family), ...filter], { timeoutMs })
+    for (const line of stdout.split('\n')) {
+      const ends = parseEnds(line)
+      if (ends !== undefined) found.set(renderDeletionBetween(ends), ends)
+    }
+  }
+  return [...found.values()]
+}
+
+/** Deletes all entries between these ends, whatever port the client sends from; missing entries are no error. Throws ExecError. */
+export async function deleteFlowsBetween(ends: readonly FlowEnds[], run: Run = runProgram): Promise<void> {
+  await runDeletions(ends.map(renderDeletionBetween), run)
 }
 
 /** Deletes every entry in which one of the addresses sends or answers; missing entries are no error. Throws ExecError. */
@@ -94,7 +119,25 @@ function parseFlow<Protocol extends FlowProtocol>(line: string, protocol: Protoc
   }
 }
 
-function renderDeletion(flow: Flow<FlowProtocol>): string {
+/** Matches such a tuple with or without ports, such as that of an ICMP echo. */
+const ends = /src=(\S+) dst=\S+(?: sport=(\d+))?/g
+/** TCP, UDP, SCTP, UDPLite: their tuples hold ports that rules and sets see too. */
+const protocolsWithPorts: ReadonlySet<number> = new Set([6, 17, 132, 136])
+
+function parseEnds(line: string): FlowEnds | undefined {
+  const protocol = Number(/^\w+ +(\d+) /.exec(line)?.[1] ?? Number.NaN)
+  const [original, reply] = line.matchAll(ends)
+  const [source, replySource] = [parseIp(original?.[1] ?? ''), parseIp(reply?.[1] ?? '')]
+  if (Number.isNaN(protocol) || source === undefined || replySource === undefined) return undefined
+  return { protocol, source, replySource, replySourcePort: protocolsWithPorts.has(protocol) ? Number(reply?.[2]) : 0 }
+}
+
+function renderDeletionBetween({ protocol, source, replySource, replySourcePort }: FlowEnds): string {
+  const port = protocolsWithPorts.has(protocol) ? ` --reply-port-src ${replySourcePort}` : ''
+  return `-D -f ${familyName(ipFamily(source))} -p ${protocol} -s ${source} -r ${replySource}${port}\n`
+}
+
+function renderDeletion(flow: Flow): string {
   const { protocol, destination, destinationPort, replySource, replySourcePort } = flow
   const asSent = `-d ${destination} --orig-port-dst ${destinationPort}`
   const asAnswered = `-r ${replySource} --reply-port-src ${replySourcePort}`

@@ -1,4 +1,12 @@
-export { deleteFlows, deleteFlowsBetween, deleteFlowsOf, type Flow, type FlowProtocol, listFlows } from './conntrack.ts'
+export {
+  deleteFlows,
+  deleteFlowsBetween,
+  deleteFlowsOf,
+  type Flow,
+  type FlowEnds,
+  listFlowEnds,
+  listFlows,
+} from './conntrack.ts'
 export { type Datagram, DatagramBatch } from './datagram-batch.ts'
 export { EngineClient, EngineError, engineSockets } from './engine-client.ts'
 export {

@@ -1,14 +1,5 @@
 import { type ApiClient, ApiEventRecorder } from '../../client/index.ts'
-import {
-  deleteFlowsBetween,
-  deleteFlowsOf,
-  type Flow,
-  type FlowProtocol,
-  listFlows,
-  localAddresses,
-  NetfilterSocket,
-  type Run,
-} from '../../host/index.ts'
+import { localAddresses, NetfilterSocket, type Run } from '../../host/index.ts'
 import type { Component } from '../../loop/component.ts'
 import { objectKey } from '../../model/api-object.ts'
 import type { Dialect } from '../../model/dialect.ts'
@@ -18,24 +9,24 @@ import { policyHooks } from '../../netfilter/policy/hooks.ts'
 import type { PolicyRuleSettings } from '../../netfilter/policy/settings.ts'
 import { clusterDnsPod } from '../../node/dns/index.ts'
 import {
-  barFlows,
   ClusterState,
   collectPolicyCounts,
+  createFlowCutter,
   createFlowCutterMetrics,
   createPolicyMetrics,
   DenialLog,
-  FlowCutter,
+  type FlowCutter,
   findMissingParts,
   findPolicyObstacles,
   ListedCollections,
   LivePlan,
-  PolicyEvaluator,
   PolicyPlane,
   type PolicyProblem,
   PolicyProblems,
   PolicyWatches,
   policyPlane,
   readDeniedCounts,
+  StandingRules,
 } from '../../node/policy/index.ts'
 import { NodeWatch } from '../../node/proxy/index.ts'
 import { DriftWatch, detectIptables, type Flavour, Iptables, RulesError, RulesWriter } from '../../node/rules/index.ts'
@@ -61,7 +52,8 @@ interface PolicyFamily {
   readonly flavour: Flavour
   readonly writer: RulesWriter
   readonly plan: LivePlan
-  readonly cutter: FlowCutter<Flow<FlowProtocol>>
+  readonly rules: StandingRules
+  readonly cutter: FlowCutter
 }
 
 interface Shared {
@@ -141,7 +133,7 @@ function createObstacleSearch(unserved: readonly string[], families: readonly Ip
 }
 
 async function composeFamily(
-  { sources, log: base, state, socket, cutterMetricsOf }: Shared,
+  { sources, log: base, socket, cutterMetricsOf }: Shared,
   family: IpFamily,
 ): Promise<PolicyFamily> {
   const { context, run, monitor } = sources
@@ -155,42 +147,19 @@ async function composeFamily(
   const parts = { iptables, socket, hooks: policyHooks(), log: rulesLog, isWatched }
   const writer = new RulesWriter({ ...parts, tables: ['mangle'] })
   if (choice.flavour === 'nft') monitor.subscribe(new DriftWatch({ family, writer, log: rulesLog }))
-  const cutter = new FlowCutter<Flow<FlowProtocol>>({
+  const plan = new LivePlan(ruleSettings(context, family, []))
+  const rules = new StandingRules()
+  const cutter = createFlowCutter({
     family,
-    flows: {
-      list: (protocol) => listFlows(family, protocol, run),
-      bar: (flows) => barFlows(family, flows, run),
-      remove: (flows) => deleteFlowsBetween(flows, run),
-      removeOf: (addresses) => deleteFlowsOf(addresses, run),
-    },
-    judge: () => createJudge(state),
+    run,
+    plan,
+    rules,
+    membersOf: (set) => writer.membersOf(set),
+    nodeAddresses: localAddresses,
     metrics: cutterMetricsOf(family),
     log: log.child('conntrack'),
   })
-  return { family, flavour: choice.flavour, writer, plan: new LivePlan(ruleSettings(context, family, [])), cutter }
-}
-
-/** Judges by the objects as they are now, so it is made anew for each search. */
-function createJudge(state: ClusterState) {
-  const own = localAddresses()
-  const evaluator = new PolicyEvaluator(state, {
-    judges: 'this-node',
-    isNodeAddress: (address) => own.has(address),
-    podAt: (address) => state.podAt(address),
-  })
-  const protocols = { tcp: 'TCP', udp: 'UDP', sctp: 'SCTP' } as const
-  return ({
-    protocol,
-    source,
-    replySource,
-    replySourcePort,
-  }: Pick<Flow<FlowProtocol>, 'protocol' | 'source' | 'replySource' | 'replySourcePort'>) =>
-    evaluator.allows({
-      source: { address: source },
-      destination: { address: replySource },
-      protocol: protocols[protocol],
-      port: replySourcePort,
-    })
+  return { family, flavour: choice.flavour, writer, plan, rules, cutter }
 }
 
 function ruleSettings(

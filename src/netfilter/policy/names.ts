@@ -76,12 +76,15 @@ export interface FixedSets {
   readonly known: string
   /**
    * Flows that were cut, as `server,protocol:port,client`: what the server still sends of one has no connection any more and must not begin
-   * a new one, through which the client could go on. A client that is allowed again begins anew and is not concerned.
+   * a new one, through which the client could go on. It leaves the set when its client is allowed again.
    */
   readonly cut: string
   /** Flows that were denied in the last minute, as `source,protocol:port,destination`; stands only where denials are logged. */
   readonly log: string
 }
+
+/** A server that is quiet does not know for a long time that its connection is cut; the kernel keeps an idle one for a day. */
+export const barredSeconds = 86_400
 
 /** At most 28 characters, as rules name them. */
 export function fixedSets(family: IpFamily): FixedSets {

@@ -28,8 +28,13 @@ export class LivePlan implements FamilyPlan {
     return { tables, sets, objects: this.#plan.hash, mayLose: tables.length > 0 || mayLose(sets) }
   }
 
-  policyOf(chain: string): ObjectKey | undefined {
-    return this.#plan.policyOf(chain)
+  policiesOf(chainOrSet: string): readonly ObjectKey[] {
+    return this.#plan.policiesOf(chainOrSet)
+  }
+
+  /** The objects that the rules are made of, as of the last step. */
+  get objects(): Pick<PolicyPlan, 'policies' | 'pods' | 'namespaceLabels' | 'podAt'> {
+    return this.#plan
   }
 }
 

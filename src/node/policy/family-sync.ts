@@ -12,6 +12,8 @@ import { denyAll, type FamilyParts, type PlannedWrite, type PolicyPlaneParts } f
 const maxGapMs = 1_000
 /** A connection of an address that left a pod must not live on in the next pod that has it; no pod waits longer than this. */
 const forgetTimeoutMs = 1_000
+/** Other errors concern no policy alone. */
+const refusals: ReadonlySet<RulesError['code']> = new Set(['restore-failed', 'set-refused'])
 const retryRefusedMs = { baseMs: 30_000, maxMs: 600_000 }
 
 type SharedParts = Pick<PolicyPlaneParts, 'state' | 'lists' | 'problems' | 'nodeState' | 'metrics' | 'log' | 'minGapMs'>
@@ -27,13 +29,15 @@ export interface FamilySyncParts extends SharedParts, FamilyParts {
 }
 
 interface Refusal {
-  readonly policy: ObjectKey
+  readonly policies: readonly ObjectKey[]
   readonly reason: string
 }
 
 interface Refused {
   readonly backoff: Backoff
   timer: NodeJS.Timeout | undefined
+  /** The version that stands in for it; undefined if the policy is gone. */
+  standIn: NetworkPolicy | undefined
 }
 
 /**
@@ -49,6 +53,8 @@ export class FamilySync {
   readonly #taken = new Map<ObjectKey, NetworkPolicy>()
   readonly #refused = new Map<ObjectKey, Refused>()
   readonly #addresses = new Map<ObjectKey, readonly Ip[]>()
+  /** Addresses that left their pods, until the rules say so. */
+  #left: Ip[] = []
   #isPlanned = false
   #wasAsked = false
   #isSynced = false
@@ -125,20 +131,29 @@ export class FamilySync {
   }
 
   async #syncOnce(): Promise<void> {
-    const { lists, nodeState, cutter, metrics } = this.#parts
+    const { lists, cutter, metrics, rules } = this.#parts
     if (!lists.isComplete) return this.#waitForLists()
-    const { revision } = nodeState
     const startedMs = performance.now()
+    const revision = await rules.change(() => this.#change())
+    this.#failure = undefined
+    if (this.#mayLose) cutter.judgeAll()
+    this.#mayLose = false
+    cutter.forget(this.#left.splice(0))
+    await cutter.whenForgotten(forgetTimeoutMs)
+    this.#enforcedRevision = Math.max(this.#enforcedRevision, revision)
+    metrics.observeSync(this.family, performance.now() - startedMs)
+  }
+
+  /** Returns the revision of the node's state that the kernel has then. Throws RulesError and ExecError. */
+  async #change(): Promise<number> {
+    const { nodeState, cutter } = this.#parts
+    const { revision } = nodeState
     const taken = this.#takeChanges()
     let refusal = await this.#writeChanges(taken)
     while (refusal !== undefined) refusal = await this.#writeChanges(this.#setAside(refusal))
     this.#remember(taken.policies)
-    this.#failure = undefined
-    if (this.#mayLose) cutter.judgeAll()
-    this.#mayLose = false
-    await cutter.whenForgotten(forgetTimeoutMs)
-    this.#enforcedRevision = Math.max(this.#enforcedRevision, revision)
-    metrics.observeSync(this.family, performance.now() - startedMs)
+    await cutter.release()
+    return revision
   }
 
   #waitForLists(): void {
@@ -150,11 +165,11 @@ export class FamilySync {
   #takeChanges(): PolicyChanges {
     const changes = this.#isPlanned ? this.#pending.take() : this.#parts.state.everything()
     this.#isPlanned = true
-    this.#forgetAddresses(changes.pods)
+    this.#noteAddresses(changes.pods)
     return changes
   }
 
-  /** Returns the policy that the kernel refused, if it was one alone. Throws RulesError. */
+  /** Returns the policies whose rules the kernel refused, if it was not those of all. Throws RulesError. */
   async #writeChanges(changes: PolicyChanges): Promise<Refusal | undefined> {
     const { plan } = this.#parts
     const planned = await plan.take(changes)
@@ -165,13 +180,27 @@ export class FamilySync {
     try {
       await this.#write(planned)
     } catch (error) {
-      const chain = error instanceof RulesError ? error.line?.chain : undefined
-      const policy = chain === undefined ? undefined : plan.policyOf(chain)
-      if (policy === undefined || this.#isSetAside(policy)) throw error
-      return { policy, reason: describeError(error) }
+      const policies = this.#findRefused(error)
+      if (policies.length === 0) throw error
+      return { policies, reason: describeError(error) }
     }
     this.#unwritten = undefined
     return undefined
+  }
+
+  /**
+   * Those that deny already are left out: nothing else can stand in for them. What the kernel has taken before may fail for a moment, as a
+   * set that gains members: that counts where the attempt before failed too.
+   */
+  #findRefused(error: unknown): readonly ObjectKey[] {
+    if (!(error instanceof RulesError) || !refusals.has(error.code)) return []
+    const { plan, state } = this.#parts
+    const mayBeAtFault = (key: ObjectKey) =>
+      this.#isSetAside(key)
+        ? !this.#isDenied(key)
+        : this.#failure !== undefined || this.#taken.get(key) !== state.policy(key)
+    const named = error.line?.chain ?? error.line?.set
+    return named === undefined ? [] : plan.policiesOf(named).filter(mayBeAtFault)
   }
 
   async #write({ tables, sets, objects }: PlannedWrite): Promise<void> {
@@ -201,23 +230,37 @@ export class FamilySync {
     return this.#refused.get(policy)?.timer !== undefined
   }
 
-  /** Returns the change to the version that stands in for it. */
-  #setAside({ policy: key, reason }: Refusal): PolicyChanges {
+  /** Whether what stands in for it allows nothing. */
+  #isDenied(policy: ObjectKey): boolean {
+    const { ingress, egress } = this.#refused.get(policy)?.standIn ?? {}
+    return (ingress ?? []).length + (egress ?? []).length === 0
+  }
+
+  /** Returns the change to the versions that stand in for them. */
+  #setAside({ policies, reason }: Refusal): PolicyChanges {
+    const standIns = policies.map((key) => [key, this.#setAsideOne(key, reason)] as const)
+    return { policies: new Map(standIns), pods: new Map(), namespaces: new Map() }
+  }
+
+  /** The earlier version stands in, unless it is that one which is refused: the members of a set may be at fault. */
+  #setAsideOne(key: ObjectKey, reason: string): NetworkPolicy | undefined {
     const { state, problems, log, family } = this.#parts
     const policy = state.policy(key)
-    const refused = this.#refused.get(key) ?? { backoff: new Backoff(retryRefusedMs), timer: undefined }
+    const earlier = this.#isSetAside(key) || this.#taken.get(key) === policy ? undefined : this.#taken.get(key)
+    const refused = this.#refused.get(key) ?? {
+      backoff: new Backoff(retryRefusedMs),
+      timer: undefined,
+      standIn: undefined,
+    }
     this.#refused.set(key, refused)
+    clearTimeout(refused.timer)
     refused.timer = setTimeout(() => this.#tryAgain(key), refused.backoff.nextDelayMs())
     refused.timer.unref()
-    const earlier = this.#taken.get(key)
+    refused.standIn = policy && (earlier ?? denyAll(policy))
     const why = earlier === undefined ? 'its pods are isolated and nothing is allowed by it' : 'its earlier rules stay'
     problems.setRefused(key, `the kernel refuses its rules (${family}), ${why}: ${reason}`)
     log.warn('a policy is set aside', { policy: key, family, reason })
-    return {
-      policies: new Map([[key, policy && (earlier ?? denyAll(policy))]]),
-      pods: new Map(),
-      namespaces: new Map(),
-    }
+    return refused.standIn
   }
 
   #tryAgain(key: ObjectKey): void {
@@ -236,8 +279,8 @@ export class FamilySync {
     this.#parts.problems.setRefused(key, undefined)
   }
 
-  /** Connections of an address that is another pod's now, or no pod's, end. */
-  #forgetAddresses(pods: ReadonlyMap<ObjectKey, PolicyPod | undefined>): void {
+  /** Connections of an address that is another pod's now, or no pod's, end once the rules say so. */
+  #noteAddresses(pods: ReadonlyMap<ObjectKey, PolicyPod | undefined>): void {
     const left: Ip[] = []
     for (const [key, pod] of pods) {
       const now = pod?.isLocal === true ? pod.ips : []
@@ -245,12 +288,14 @@ export class FamilySync {
       if (now.length === 0) this.#addresses.delete(key)
       else this.#addresses.set(key, now)
     }
-    this.#parts.cutter.forget(left)
+    this.#left.push(...left)
   }
 
   #onFailure(error: unknown, retryInMs: number): void {
     const { metrics, log, family } = this.#parts
     this.#failure = `the last write of ${family} failed: ${describeError(error)}`
+    // The cutter has waited for rules that stand.
+    this.#mayLose = true
     metrics.countFailure(family)
     log.error('could not write the rules of policies, will try again', {
       family,

@@ -1,3 +1,4 @@
+import type { FlowEnds } from '../../host/index.ts'
 import { Backoff } from '../../loop/backoff.ts'
 import { BoundedFrequencyRunner } from '../../loop/bounded-frequency-runner.ts'
 import type { Component, Health } from '../../loop/component.ts'
@@ -5,59 +6,57 @@ import { TimeSlice } from '../../loop/time-slice.ts'
 import { describeError } from '../../model/errors.ts'
 import { type Ip, type IpFamily, ipFamily } from '../../model/ip.ts'
 import type { Logger } from '../../observe/index.ts'
+import type { BarredFlows } from './barred-flows.ts'
+import type { FlowJudge } from './flow-judge.ts'
+import type { StandingRules } from './standing-rules.ts'
 
-type TransportName = 'tcp' | 'udp' | 'sctp'
-
-/** A connection as the kernel tracks it. */
-export interface TrackedFlow {
-  readonly protocol: TransportName
-  readonly source: Ip
-  /** The end that answers: the destination after all translation. */
-  readonly replySource: Ip
-  readonly replySourcePort: number
-}
-
-export interface FlowCutterParts<Flow extends TrackedFlow> {
+export interface FlowCutterParts {
   readonly family: IpFamily
+  readonly rules: Pick<StandingRules, 'changes' | 'hold'>
   readonly flows: {
-    list(protocol: TransportName): Promise<readonly Flow[]>
-    /** Keeps what the servers of these still send from beginning a connection. */
-    bar(flows: readonly Flow[]): Promise<void>
-    /** Deletes these, and others between the same ends to the same port. */
-    remove(flows: readonly Flow[]): Promise<void>
+    /** Lists the ends of all tracked connections of the family, or of those that these addresses opened; no two are equal. */
+    list(from?: readonly Ip[]): Promise<readonly FlowEnds[]>
+    /** Deletes all connections between these ends. */
+    remove(flows: readonly FlowEnds[]): Promise<void>
     /** Deletes everything in which one of the addresses sends or answers. */
     removeOf(addresses: readonly Ip[]): Promise<void>
   }
-  /** Called for each search; the result tells whether the policies allow a connection, also true for what they do not judge. */
-  readonly judge: () => Judge
+  readonly barred: Pick<BarredFlows, 'bar' | 'release' | 'releaseServers'>
+  /** Creates a judge by the objects that the rules are made of, while they stand. */
+  readonly createJudge: () => FlowJudge
   readonly metrics: FlowCutterMetrics
   readonly log: Logger
   readonly minGapMs?: (lastRunMs: number) => number
 }
 
-type Judge = (flow: TrackedFlow) => boolean
-
 export interface FlowCutterMetrics {
   observeCut(durationMs: number, deleted: number): void
 }
 
-const transports = ['tcp', 'udp', 'sctp'] as const
 const maxGapMs = 5_000
+/** A deletion takes about 7 ms, and a write of rules waits for so many at most. */
+const deletionsPerHold = 8
 
 /**
  * Deletes the tracked connections that policies no longer allow, and only those: an established one is not judged by the rules, so it would
- * go on. It works beside the writing of rules; a run looks at all connections of a family and takes what changed since the last one.
+ * go on.
+ *
+ * It judges by the objects that the rules in the kernel are made of, never by newer ones, and from the last judgement of a connection to its
+ * deletion no rules are written. So the rules deny what is deleted at the moment of its deletion, and no packet that they let through
+ * loses its connection. A search looks at all connections while rules may be written; one that overlaps a change is made again. So a
+ * connection that stays was allowed by rules that stood during a whole search after the last write that denies, and each such
+ * write asks for a search.
  */
-export class FlowCutter<Flow extends TrackedFlow> implements Component {
+export class FlowCutter implements Component {
   readonly name: string
-  readonly #parts: FlowCutterParts<Flow>
+  readonly #parts: FlowCutterParts
   readonly #runner: BoundedFrequencyRunner
   #left = new Set<Ip>()
   #needsJudging = false
   #idle = Promise.withResolvers<void>()
   #health: Health = { level: 'ok', message: '', sinceMs: 0 }
 
-  constructor(parts: FlowCutterParts<Flow>) {
+  constructor(parts: FlowCutterParts) {
     this.name = parts.family === 'IPv4' ? 'policy-flows' : 'policy-flows-ipv6'
     this.#parts = parts
     this.#runner = new BoundedFrequencyRunner(() => this.#run(), {
@@ -80,13 +79,13 @@ export class FlowCutter<Flow extends TrackedFlow> implements Component {
     return this.#health
   }
 
-  /** Some of what was allowed may not be allowed any more. */
+  /** Some of what was allowed may not be allowed any more by the rules that were just written. */
   judgeAll(): void {
     this.#needsJudging = true
     this.#runner.request()
   }
 
-  /** These addresses left the pods that had them: none of their connections may be another pod's. */
+  /** These addresses left the pods that had them, and the rules say so: none of their connections may be another pod's. */
   forget(addresses: Iterable<Ip>): void {
     const own = [...addresses].filter((address) => ipFamily(address) === this.#parts.family)
     if (own.length === 0) return
@@ -104,64 +103,91 @@ export class FlowCutter<Flow extends TrackedFlow> implements Component {
     clearTimeout(timer)
   }
 
+  /** To be called by the change that has written rules, before it ends: what they allow again is not barred any more. Throws ExecError. */
+  release(): Promise<void> {
+    return this.#parts.barred.release(this.#parts.createJudge)
+  }
+
   async #run(): Promise<void> {
-    const { flows, metrics, log, family } = this.#parts
+    const { metrics, log, family } = this.#parts
     const startedMs = performance.now()
-    const left = [...this.#left]
-    await flows.removeOf(left)
-    for (const address of left) this.#left.delete(address)
-    if (this.#left.size === 0) this.#idle.resolve()
-    const stale = await this.#judge()
-    if (stale.length > 0)
-      log.info('connections that policies do not allow any more are cut', { family, count: stale.length })
-    metrics.observeCut(performance.now() - startedMs, stale.length)
+    await this.#forgetAll()
+    const count = await this.#judge()
+    if (count > 0) log.info('connections that policies do not allow any more are cut', { family, count })
+    metrics.observeCut(performance.now() - startedMs, count)
     if (this.#health.level !== 'ok') this.#health = { level: 'ok', message: '', sinceMs: Date.now() }
   }
 
-  async #judge(): Promise<readonly Flow[]> {
-    if (!this.#needsJudging) return []
+  /**
+   * The connections of an address end. What a server still sends to it must not become a connection that its new pod may not
+   * open; what clients still send to it is judged as a first packet. Where the rules do not stand, the next write asks again.
+   */
+  async #forgetAll(): Promise<void> {
+    const { flows, rules, barred, createJudge } = this.#parts
+    const left = new Set(this.#left)
+    if (left.size === 0) return
+    const opened = await flows.list([...left])
+    const isBarred = await rules.hold(async () => {
+      const isAllowed = createJudge()
+      await barred.bar(opened.filter((flow) => !left.has(flow.replySource) && !isAllowed(flow)))
+      await barred.releaseServers(left)
+      return true
+    })
+    if (isBarred === undefined) return
+    await flows.removeOf([...left])
+    for (const address of left) this.#left.delete(address)
+    if (this.#left.size === 0) this.#idle.resolve()
+  }
+
+  /** Returns how many kinds of connections were cut. Where the rules do not stand, the next write asks again. */
+  async #judge(): Promise<number> {
+    const { rules } = this.#parts
+    if (!this.#needsJudging) return 0
+    const changes = await rules.hold(async () => rules.changes)
+    if (changes === undefined) return 0
     this.#needsJudging = false
     try {
       const found = await this.#findStale()
-      // Looking at all of them takes a while, in which a policy may allow some again.
-      const isAllowed = judgeOnce(this.#parts.judge())
-      const stale = found.filter((flow) => !isAllowed(flow))
-      await this.#parts.flows.bar(stale)
-      await this.#parts.flows.remove(stale)
-      return stale
+      if (rules.changes !== changes) this.judgeAll()
+      return await this.#cut(found)
     } catch (error) {
       this.#needsJudging = true
       throw error
     }
   }
 
-  async #findStale(): Promise<readonly Flow[]> {
+  async #findStale(): Promise<readonly FlowEnds[]> {
     const slice = new TimeSlice()
-    const isAllowed = judgeOnce(this.#parts.judge())
-    const stale: Flow[] = []
-    for (const protocol of transports) {
-      for (const flow of await this.#parts.flows.list(protocol)) {
-        if (!isAllowed(flow)) stale.push(flow)
-        if (slice.spent) await slice.pause()
-      }
+    const listed = await this.#parts.flows.list()
+    const isAllowed = this.#parts.createJudge()
+    const stale: FlowEnds[] = []
+    for (const flow of listed) {
+      if (!isAllowed(flow)) stale.push(flow)
+      if (slice.spent) await slice.pause()
     }
     return stale
+  }
+
+  /** A change that begins meanwhile waits for a few deletions only, and what it allows is not deleted after it. */
+  async #cut(found: readonly FlowEnds[]): Promise<number> {
+    const { rules, flows, barred, createJudge } = this.#parts
+    let count = 0
+    for (let at = 0; at < found.length; at += deletionsPerHold) {
+      const cut = await rules.hold(async () => {
+        const isAllowed = createJudge()
+        const stale = found.slice(at, at + deletionsPerHold).filter((flow) => !isAllowed(flow))
+        await barred.bar(stale)
+        await flows.remove(stale)
+        return stale.length
+      })
+      count += cut ?? 0
+    }
+    return count
   }
 
   #onFailure(error: unknown): void {
     const message = `connections that are not allowed any more could not be cut yet: ${describeError(error)}`
     if (message !== this.#health.message) this.#parts.log.warn(message, {})
     this.#health = { level: 'degraded', message, sinceMs: Date.now() }
-  }
-}
-
-/** Judges the connections between two ends to one port once, however many there are. */
-function judgeOnce(judge: Judge): Judge {
-  const verdicts = new Map<string, boolean>()
-  return (flow) => {
-    const key = `${flow.protocol} ${flow.source} ${flow.replySource} ${flow.replySourcePort}`
-    const verdict = verdicts.get(key) ?? judge(flow)
-    verdicts.set(key, verdict)
-    return verdict
   }
 }

@@ -1,11 +1,11 @@
 import { inOnePiece, type Stages } from '../../loop/time-slice.ts'
 import type { ObjectKey } from '../../model/api-object.ts'
-import type { IpFamily } from '../../model/ip.ts'
-import type { Labels, NetworkPolicy, PolicyChanges, PolicyPod } from '../../model/network-policy.ts'
+import type { Ip, IpFamily } from '../../model/ip.ts'
+import type { Labels, NetworkPolicy, PolicyChanges, PolicyCluster, PolicyPod } from '../../model/network-policy.ts'
 import type { XorHash } from '../../model/xor-hash.ts'
 import type { MemberSet, SetChange } from '../../netfilter/member-sets.ts'
 import { type LoweredPolicy, lowerPolicy } from '../../netfilter/policy/lower-policy.ts'
-import { fixedSets, type PolicyDirection, policyDirections } from '../../netfilter/policy/names.ts'
+import { barredSeconds, fixedSets, type PolicyDirection, policyDirections } from '../../netfilter/policy/names.ts'
 import type { PolicyRuleSettings } from '../../netfilter/policy/settings.ts'
 import { policyStaticChains } from '../../netfilter/policy/static-chains.ts'
 import type { Chain, TableChange } from '../../netfilter/ruleset.ts'
@@ -39,11 +39,12 @@ const objectsPerStep = 100
  * if it is local, the policies of its namespace; a policy asks the local pods of its namespace. What it returns follows from the
  * objects alone, never from the order in which they came.
  */
-export class PolicyPlan {
+export class PolicyPlan implements PolicyCluster {
   readonly #family: IpFamily
   #settings: PolicyRuleSettings
   #writtenSettings: PolicyRuleSettings | undefined
   readonly #pods = new NamespaceIndex<PolicyPod>()
+  readonly #podsByAddress = new Map<Ip, PolicyPod>()
   readonly #policies = new NamespaceIndex<NetworkPolicy>()
   readonly #namespaces = new Map<string, Labels>()
   readonly #chains: PlannedChains
@@ -70,11 +71,32 @@ export class PolicyPlan {
     return this.#chains.hash
   }
 
-  /** The active policy that has this chain. */
-  policyOf(chain: string): ObjectKey | undefined {
-    for (const [key, { lowered }] of this.#active)
-      if (policyDirections.some((direction) => lowered[direction]?.name === chain)) return key
-    return undefined
+  /** The active policies that have this chain, or whose rules name this set. */
+  policiesOf(chainOrSet: string): readonly ObjectKey[] {
+    const isNamed = ({ name, sets }: LoweredPolicy) =>
+      name === chainOrSet || sets.some((set) => set.name === chainOrSet)
+    return [...this.#active].flatMap(([key, { lowered }]) =>
+      [lowered.ingress, lowered.egress].some((each) => each !== undefined && isNamed(each)) ? [key] : [],
+    )
+  }
+
+  /** All policies as of the last step. */
+  policies(): Iterable<NetworkPolicy> {
+    return this.#policies.values()
+  }
+
+  /** The pods with an address of the family as of the last step. */
+  pods(): Iterable<PolicyPod> {
+    return this.#pods.values()
+  }
+
+  namespaceLabels(namespace: string): Labels | undefined {
+    return this.#namespaces.get(namespace)
+  }
+
+  /** The pod that has an address of the family as of the last step. */
+  podAt(address: Ip): PolicyPod | undefined {
+    return this.#podsByAddress.get(address)
   }
 
   /** All chains as of the last step, by name. */
@@ -150,11 +172,19 @@ export class PolicyPlan {
   #updatePod(key: ObjectKey, pod: PolicyPod | undefined): Iterable<ObjectKey> {
     const next = pod && addressOf(pod, this.#family) !== undefined ? pod : undefined
     const before = this.#pods.replace(key, next)
+    this.#replaceAddress(before, next)
     this.#sets.replacePod(before, next)
     if (before?.isLocal !== true && next?.isLocal !== true) return []
     if (before?.isLocal === true) this.#changeFixedSets('remove', before)
     if (next?.isLocal === true) this.#changeFixedSets('add', next)
     return this.#selections.replacePod(key, next?.isLocal === true ? next : undefined)
+  }
+
+  /** An address may be another pod's already, in whichever order the two pods come. */
+  #replaceAddress(before: PolicyPod | undefined, next: PolicyPod | undefined): void {
+    const [old, address] = [before, next].map((pod) => pod && addressOf(pod, this.#family))
+    if (old !== undefined && this.#podsByAddress.get(old)?.key === before?.key) this.#podsByAddress.delete(old)
+    if (next !== undefined && address !== undefined) this.#podsByAddress.set(address, next)
   }
 
   #changeFixedSets(verb: 'add' | 'remove', pod: PolicyPod): void {
@@ -224,8 +254,7 @@ export class PolicyPlan {
 /** A minute is enough to write each denied flow to the log once; a flood of flows must not fill the memory of the kernel. */
 const log = { timeoutSeconds: 60, maxElements: 4096 }
 
-/** A server that is quiet does not know for a long time that its connection is cut; the kernel keeps an idle one for a day. */
-const cut = { timeoutSeconds: 86_400, maxElements: 65_536 }
+const cut = { timeoutSeconds: barredSeconds, maxElements: 65_536 }
 
 function staticSets({ family, logsDenied }: PolicyRuleSettings): ReadonlyMap<string, MemberSet> {
   const { isolated, denied, unknown, known, cut: cutSet, log: logSet } = fixedSets(family)

@@ -1,5 +1,5 @@
 import type { ObjectKey } from '../../model/api-object.ts'
-import type { Ip, IpFamily } from '../../model/ip.ts'
+import type { IpFamily } from '../../model/ip.ts'
 import type { NetworkPolicy, PolicyChanges } from '../../model/network-policy.ts'
 import type { XorHash } from '../../model/xor-hash.ts'
 import type { SetChange } from '../../netfilter/member-sets.ts'
@@ -8,9 +8,11 @@ import type { Logger } from '../../observe/index.ts'
 import type { WriteReport } from '../rules/index.ts'
 import type { AppliedRevisions, LiveNodeState } from '../state/index.ts'
 import type { ClusterState } from './cluster-state.ts'
+import type { FlowCutter } from './flow-cutter.ts'
 import type { ListedCollections } from './listed-collections.ts'
 import type { PolicyMetrics } from './metrics.ts'
 import type { PolicyProblems } from './problems.ts'
+import type { StandingRules } from './standing-rules.ts'
 
 /** The rules of one family that the kernel lacks. */
 export interface PlannedWrite {
@@ -26,8 +28,8 @@ export interface PlannedWrite {
 export interface FamilyPlan {
   /** Takes what changed; returns what the kernel lacks since the call before. */
   take(changes: PolicyChanges): Promise<PlannedWrite>
-  /** Whose rules a chain holds; undefined for chains of no single policy. */
-  policyOf(chain: string): ObjectKey | undefined
+  /** The policies whose rules a chain holds, or whose rules name a set; none for chains and sets that stand for all of them. */
+  policiesOf(chainOrSet: string): readonly ObjectKey[]
 }
 
 /** The part of `RulesWriter` that a family needs. */
@@ -40,11 +42,9 @@ export interface FamilyParts {
   readonly family: IpFamily
   readonly plan: FamilyPlan
   readonly writer: PolicyWriter
-  readonly cutter: {
-    judgeAll(): void
-    forget(addresses: Iterable<Ip>): void
-    whenForgotten(timeoutMs: number): Promise<void>
-  }
+  /** Shared with the cutter. */
+  readonly rules: StandingRules
+  readonly cutter: Pick<FlowCutter, 'judgeAll' | 'forget' | 'whenForgotten' | 'release'>
 }
 
 /** The parts of a `PolicyPlane`. */

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
-import { deleteFlows, listFlows, type Run } from '../../../src/host/index.ts'
-import type { IpFamily } from '../../../src/model/ip.ts'
+import { deleteFlows, deleteFlowsBetween, listFlowEnds, listFlows, type Run } from '../../../src/host/index.ts'
+import type { Ip, IpFamily } from '../../../src/model/ip.ts'
+import { ipOf } from '../../helpers/addresses.ts'
 import { skipReason, type TestNetns, withNetns } from '../../helpers/netns.ts'
 
 const networks = { IPv4: '10.96.0.0/24', IPv6: 'fd00:96::/64' } as const
@@ -59,3 +60,42 @@ for (const family of ['IPv4', 'IPv6'] as const) {
       }),
   )
 }
+
+/** A packet of a protocol that conntrack knows by its number alone. */
+const sendRaw = `use Socket; socket(S, AF_INET, SOCK_RAW, $ARGV[0]) or die $!;
+  send(S, 'some bytes', 0, sockaddr_in(0, inet_aton($ARGV[1]))) or die $!`
+
+test(
+  'connections of every protocol are listed once for each two ends, and deleted alone',
+  {
+    skip: skipReason('iptables', 'conntrack', 'perl'),
+    timeout: 120_000,
+  },
+  () =>
+    withNetns(async (lab) => {
+      const netns = await lab.create()
+      await netns.exec('ip', 'route', 'add', 'local', networks.IPv4, 'dev', 'lo')
+      await netns.exec('iptables', '-A', 'OUTPUT', '-m', 'conntrack', '--ctstate', 'NEW')
+      const { gone, kept } = targets.IPv4
+      await openFlows(netns, 'IPv4', gone, 3)
+      for (const protocol of ['47', '253'])
+        for (const target of [gone, kept]) await netns.exec('perl', '-e', sendRaw, protocol, target)
+      const list = async (from?: readonly Ip[]) =>
+        (await listFlowEnds('IPv4', { from, run: netns.run }))
+          .filter(({ protocol, source }) => (protocol !== 1 && source === gone) || source === kept)
+          .map(({ protocol, replySource, replySourcePort }) => `${protocol} ${replySource} ${replySourcePort}`)
+          .sort()
+      const others = [`253 ${kept} 0`, `47 ${kept} 0`]
+      assert.deepEqual(await list(), [
+        `17 ${gone} 53`,
+        `253 ${gone} 0`,
+        ...others.slice(0, 1),
+        `47 ${gone} 0`,
+        ...others.slice(1),
+      ])
+      const stale = (await listFlowEnds('IPv4', { run: netns.run })).filter(({ replySource }) => replySource === gone)
+      await deleteFlowsBetween(stale, netns.run)
+      assert.deepEqual(await list(), others)
+      assert.deepEqual(await list([ipOf(gone)]), [])
+    }),
+)

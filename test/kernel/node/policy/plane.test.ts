@@ -175,6 +175,112 @@ test(
     }),
 )
 
+/** Sends one datagram from a port, whether or not a connection is known. */
+async function push(model: ModelCluster, from: string, fromPort: number, to: string): Promise<void> {
+  const send = `use Socket; socket(S, AF_INET, SOCK_DGRAM, 0); bind(S, sockaddr_in($ARGV[0], INADDR_ANY)) or die $!;
+    send(S, 'push', 0, sockaddr_in(${caughtPort}, inet_aton($ARGV[1]))) or die $!`
+  await model.places.get(from)?.exec('perl', '-e', send, String(fromPort), to)
+}
+
+const [caughtPort, serverPort] = [9_999, 8_053]
+const barredOn = (model: ModelCluster, node: 'node1' | 'node2') =>
+  model.nodes[node].exec('ipset', 'save', 'PLAT-NP-CUT4').then((text) => /^add .*$/m.exec(text)?.[0] ?? '')
+
+test(
+  'what a server sends of a cut connection begins none until its client is allowed again, also after a restart',
+  { skip, timeout: 120_000 },
+  () =>
+    withPlanes(async (model, planes) => {
+      const [server, client] = ['10.244.0.1', '10.244.2.1'] as const
+      planes.completeLists()
+      await planes.whenApplied()
+      model.prober.catch('z/a', client, caughtPort)
+      const flow = model.prober.openFlow({ from: 'z/a', destination: server, protocol: 'UDP', port: serverPort })
+      await flow.ask(50)
+      await replacePolicies(planes, { 'x/p': ingressOfA({ from: [b] }) })
+      await untilAsync('it is cut', async () =>
+        (await barredOn(model, 'node1')).includes(`${server},udp:${serverPort},${client}`),
+      )
+      await push(model, 'x/a', serverPort, client)
+      assert.equal((await model.prober.caught()).size, 0)
+      await push(model, 'x/a', serverPort + 1, client)
+      assert.equal((await model.prober.caught()).get('push'), 1, 'from another port it may')
+      await planes.stop()
+
+      const next = await PolicyPlanes.start(model)
+      try {
+        next.setNamespaces(new Map(Object.entries(cornerNamespaces)))
+        next.setPods(new Map(modelPods.map((pod) => [pod.key, pod])))
+        next.setPolicies(
+          new Map(policiesOf({ 'x/p': ingressOfA({ from: [b] }) }).map((policy) => [policy.key, policy])),
+        )
+        next.completeLists()
+        await next.whenApplied()
+        assert.notEqual(await barredOn(model, 'node1'), '', 'it is not allowed yet')
+        await replacePolicies(next, { 'x/p': ingressOfA({}) })
+        assert.equal(await barredOn(model, 'node1'), '')
+        await push(model, 'x/a', serverPort, client)
+        assert.equal((await model.prober.caught()).get('push'), 1)
+      } finally {
+        await next.stop()
+      }
+    }),
+)
+
+test(
+  'what servers of a pod that has left still send begins no connection that the next pod at its address may not open',
+  { skip, timeout: 120_000 },
+  () =>
+    withPlanes(async (model, planes) => {
+      const [server, client] = ['10.244.2.1', '10.244.0.2'] as const
+      planes.completeLists()
+      await replacePolicies(planes, {
+        'x/p': { podSelector: { matchLabels: { pod: 'heir' } }, policyTypes: ['Egress'] },
+      })
+      model.prober.catch('x/b', client, caughtPort)
+      const flow = model.prober.openFlow({ from: 'x/b', destination: server, protocol: 'UDP', port: serverPort })
+      await flow.ask(50)
+      const heir = { ...podNamed('x/b'), key: 'x/heir', labels: { pod: 'heir' } }
+      const pods = [
+        ['x/b', undefined],
+        ['x/heir', heir],
+      ] as const
+      planes.setPods(new Map(pods))
+      await planes.whenApplied()
+      await push(model, 'z/a', serverPort, client)
+      assert.equal((await model.prober.caught()).size, 0)
+      await push(model, 'z/a', serverPort + 1, client)
+      assert.equal((await model.prober.caught()).get('push'), 1, 'the new pod may be reached')
+      assert.equal(await model.nodes.node1.exec('conntrack', '-L', '-s', client, '-d', server), '')
+    }),
+)
+
+test('connections without ports end when they are not allowed, and only those', { skip, timeout: 120_000 }, () =>
+  withPlanes(async (model, planes) => {
+    planes.completeLists()
+    await planes.whenApplied()
+    const ends = [
+      ['10.244.0.2', '10.244.0.1', 'icmp'],
+      ['10.244.2.1', '10.244.0.1', 'icmp'],
+      ['fd00:2::1', 'fd00::1', 'icmpv6'],
+    ] as const
+    const [near, far, far6] = ends
+    const outcomes = await model.probe(
+      ends.map(([source, destination]) => ({ source, destination, protocol: 'other', port: 0, isWanted: true })),
+    )
+    assert.deepEqual(outcomes, ['echo', 'echo', 'echo'])
+    const isTracked = async ([source, destination, protocol]: (typeof ends)[number]) => {
+      const family = protocol === 'icmp' ? 'ipv4' : 'ipv6'
+      const args = ['-L', '-f', family, '-p', protocol, '-s', source, '-d', destination]
+      return (await model.nodes.node1.exec('conntrack', ...args)) !== ''
+    }
+    assert.ok((await isTracked(near)) && (await isTracked(far)) && (await isTracked(far6)))
+    await replacePolicies(planes, { 'x/p': ingressOfA({ from: [b] }) })
+    await untilAsync('they are cut', async () => !(await isTracked(far)) && !(await isTracked(far6)))
+    assert.ok(await isTracked(near), 'what is allowed stays')
+  }),
+)
+
 test(
   'nothing is pretended where bridges pass packets by, and enforcement begins when they no longer do',
   {

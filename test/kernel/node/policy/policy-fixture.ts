@@ -1,27 +1,19 @@
 import { createInterface } from 'node:readline'
-import {
-  deleteFlowsBetween,
-  deleteFlowsOf,
-  type Flow,
-  type FlowProtocol,
-  listFlows,
-} from '../../../../src/host/index.ts'
 import type { Ip } from '../../../../src/model/ip.ts'
 import { policyHooks } from '../../../../src/netfilter/policy/hooks.ts'
 import {
-  barFlows,
   ClusterState,
+  createFlowCutter,
   createFlowCutterMetrics,
   createPolicyMetrics,
-  FlowCutter,
   findPolicyObstacles,
   ListedCollections,
   LivePlan,
-  PolicyEvaluator,
   PolicyPlane,
   PolicyProblems,
   policyPlane,
   readDeniedCounts,
+  StandingRules,
 } from '../../../../src/node/policy/index.ts'
 import { detectIptables, type Flavour, Iptables, RulesWriter } from '../../../../src/node/rules/index.ts'
 import { AppliedRevisions, LiveNodeState } from '../../../../src/node/state/index.ts'
@@ -66,31 +58,21 @@ export async function startPolicy(netns: TestNetns, { flavour = 'nft' as Flavour
   const metrics = createMetrics()
   const iptables = new Iptables(await detectIptables(netns.run, 'IPv4', flavour), netns.run)
   const writer = new RulesWriter({ iptables, hooks: policyHooks(), tables: ['mangle'], log: silentLogger })
-  const judge = () => {
-    const evaluator = new PolicyEvaluator(state, {
-      judges: 'this-node',
-      isNodeAddress: (address) => address === gateway,
-      podAt: (address) => state.podAt(address),
-    })
-    return ({ source, replySource, replySourcePort: port }: Pick<Flow, 'source' | 'replySource' | 'replySourcePort'>) =>
-      evaluator.judge({ source: { address: source }, destination: { address: replySource }, protocol: 'TCP', port })
-        .isAllowed
-  }
-  const cutter = new FlowCutter<Flow<FlowProtocol>>({
+  const settings = { family: 'IPv4', dnsAddresses: [], podCidrs: [], isolatesUnknown: false, logsDenied } as const
+  const plan = new LivePlan(settings)
+  const rules = new StandingRules()
+  const cutter = createFlowCutter({
     family: 'IPv4',
-    flows: {
-      list: (protocol) => listFlows('IPv4', protocol, netns.run),
-      bar: (flows) => barFlows('IPv4', flows, netns.run),
-      remove: (flows) => deleteFlowsBetween(flows, netns.run),
-      removeOf: (addresses) => deleteFlowsOf(addresses, netns.run),
-    },
-    judge,
+    run: netns.run,
+    plan,
+    rules,
+    membersOf: (set) => writer.membersOf(set),
+    nodeAddresses: () => new Set([gateway]),
     metrics: createFlowCutterMetrics(metrics)('IPv4'),
     log: silentLogger,
   })
-  const settings = { family: 'IPv4', dnsAddresses: [], podCidrs: [], isolatesUnknown: false, logsDenied } as const
   const plane = new PolicyPlane({
-    families: [{ family: 'IPv4', plan: new LivePlan(settings), writer, cutter }],
+    families: [{ family: 'IPv4', plan, rules, writer, cutter }],
     state,
     lists,
     problems: new PolicyProblems(),

@@ -1,24 +1,16 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import {
-  deleteFlowsBetween,
-  deleteFlowsOf,
-  type Flow,
-  type FlowProtocol,
-  listFlows,
-} from '../../../../src/host/index.ts'
 import type { Ip, IpFamily } from '../../../../src/model/ip.ts'
 import type { Labels, NetworkPolicy } from '../../../../src/model/network-policy.ts'
 import { policyHooks } from '../../../../src/netfilter/policy/hooks.ts'
 import { CniGate } from '../../../../src/node/cni/gate.ts'
 import type { PodRecord } from '../../../../src/node/policy/cluster-state.ts'
 import {
-  barFlows,
   ClusterState,
+  createFlowCutter,
   createFlowCutterMetrics,
   createPolicyMetrics,
-  FlowCutter,
   findPolicyObstacles,
   ListedCollections,
   LivePlan,
@@ -26,11 +18,13 @@ import {
   PolicyPlane,
   PolicyProblems,
   policyPlane,
+  StandingRules,
 } from '../../../../src/node/policy/index.ts'
 import { detectIptables, Iptables, RulesWriter } from '../../../../src/node/rules/index.ts'
 import { AppliedRevisions, LiveNodeState } from '../../../../src/node/state/index.ts'
 import { readObject } from '../../../../src/node/state/stored-object.ts'
 import { createMetrics, silentLogger } from '../../../../src/observe/index.ts'
+import { ipOf } from '../../../helpers/addresses.ts'
 import type { TestNetns } from '../../../helpers/netns.ts'
 import { dialect, wireService } from '../../../helpers/wire-objects.ts'
 import { layout, type ModelCluster, type NodeName, nodeNames } from './model-cluster.ts'
@@ -58,12 +52,21 @@ export class PlaneNode {
     this.#applied.register(policyPlane)
     const metrics = createMetrics()
     const cutterMetrics = createFlowCutterMetrics(metrics)
-    const served = Array.from(writers, ([family, writer]) => ({
-      family,
-      writer,
-      plan: new LivePlan({ family, dnsAddresses: [], podCidrs: [], isolatesUnknown: false, logsDenied: false }),
-      cutter: createCutter(netns, family, () => this.#judge(), cutterMetrics(family)),
-    }))
+    const served = Array.from(writers, ([family, writer]) => {
+      const plan = new LivePlan({ family, dnsAddresses: [], podCidrs: [], isolatesUnknown: false, logsDenied: false })
+      const rules = new StandingRules()
+      const cutter = createFlowCutter({
+        family,
+        run: netns.run,
+        plan,
+        rules,
+        membersOf: (set) => writer.membersOf(set),
+        nodeAddresses: () => new Set(nodeAddresses(name)),
+        metrics: cutterMetrics(family),
+        log: silentLogger,
+      })
+      return { family, writer, plan, rules, cutter }
+    })
     this.plane = new PolicyPlane({
       families: served,
       state: this.state,
@@ -144,24 +147,11 @@ export class PlaneNode {
     for (const component of this.#components) await component.stop(scope)
   }
 
-  #judge(): (flow: Pick<Flow<FlowProtocol>, 'protocol' | 'source' | 'replySource' | 'replySourcePort'>) => boolean {
-    const evaluator = this.evaluator()
-    const protocols = { tcp: 'TCP', udp: 'UDP', sctp: 'SCTP' } as const
-    return ({ protocol, source, replySource, replySourcePort: port }) =>
-      evaluator.judge({
-        source: { address: source },
-        destination: { address: replySource },
-        protocol: protocols[protocol],
-        port,
-      }).isAllowed
-  }
-
   /** What holds on this node by the objects as they are now. */
   evaluator(): PolicyEvaluator {
-    const { bridge, uplink } = layout[this.name]
     return new PolicyEvaluator(this.state, {
       judges: 'this-node',
-      isNodeAddress: (address) => [...bridge, ...uplink].includes(address),
+      isNodeAddress: (address) => nodeAddresses(this.name).includes(address),
       podAt: (address) => this.state.podAt(address),
     })
   }
@@ -227,19 +217,9 @@ function recordOf({ key, labels, ips, node, details }: ModelPod, name: NodeName)
   return { key, namespace, labels, ips, isLocal: node === name, ...life, ...details }
 }
 
-function createCutter(
-  { run }: TestNetns,
-  family: IpFamily,
-  judge: ConstructorParameters<typeof FlowCutter<Flow<FlowProtocol>>>[0]['judge'],
-  metrics: ConstructorParameters<typeof FlowCutter<Flow<FlowProtocol>>>[0]['metrics'],
-): FlowCutter<Flow<FlowProtocol>> {
-  const flows = {
-    list: (protocol: FlowProtocol) => listFlows(family, protocol, run),
-    bar: (gone: readonly Flow<FlowProtocol>[]) => barFlows(family, gone, run),
-    remove: (gone: readonly Flow<FlowProtocol>[]) => deleteFlowsBetween(gone, run),
-    removeOf: (addresses: readonly Ip[]) => deleteFlowsOf(addresses, run),
-  }
-  return new FlowCutter<Flow<FlowProtocol>>({ family, flows, judge, metrics, log: silentLogger })
+function nodeAddresses(name: NodeName): readonly Ip[] {
+  const { bridge, uplink } = layout[name]
+  return [...bridge, ...uplink].map(ipOf)
 }
 
 /** Settings are those of the process that reads them, so the node's are read there and shown in a folder. */

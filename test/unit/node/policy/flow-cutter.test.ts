@@ -1,89 +1,158 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import type { FlowEnds } from '../../../../src/host/index.ts'
 import type { Ip } from '../../../../src/model/ip.ts'
-import { FlowCutter, type TrackedFlow } from '../../../../src/node/policy/flow-cutter.ts'
+import { FlowCutter } from '../../../../src/node/policy/flow-cutter.ts'
+import { StandingRules } from '../../../../src/node/policy/standing-rules.ts'
 import { silentLogger } from '../../../../src/observe/index.ts'
 import { until } from '../../../helpers/until.ts'
 
-const web = '10.244.1.5' as Ip
+const [web, server] = ['10.244.1.5' as Ip, '10.244.2.1' as Ip]
 
-function flow(source: string, replySource: string, replySourcePort: number, protocol: TrackedFlow['protocol'] = 'tcp') {
-  return { source: source as Ip, replySource: replySource as Ip, replySourcePort, protocol }
+function flow(source: Ip, replySource: Ip, replySourcePort: number, protocol = 6): FlowEnds {
+  return { source, replySource, replySourcePort, protocol }
 }
 
-/** A table of connections of which those to port 80 are allowed. */
-function createCutter(flows: TrackedFlow[]) {
-  const judged: TrackedFlow[] = []
-  const left: Ip[] = []
-  const barred: TrackedFlow[] = []
+/** A table of connections of which those to port 80 are allowed, under rules that stand. */
+async function createCutter(flows: FlowEnds[]) {
+  const rules = new StandingRules()
+  await rules.change(async () => {})
+  const seen: string[] = []
+  const barred: FlowEnds[] = []
   const runs: number[] = []
-  let failures = 0
-  const cutter = new FlowCutter<TrackedFlow>({
+  const allowed = new Set([80])
+  const hooks = { onList: async () => {}, onRemove: async () => {} }
+  const cutter = new FlowCutter({
     family: 'IPv4',
+    rules,
     flows: {
-      list: async (protocol) => flows.filter((each) => each.protocol === protocol),
-      bar: async (stale) => void barred.push(...stale),
+      list: async (from) => {
+        seen.push(`list ${from?.join() ?? 'all'}`)
+        const found = flows.filter(({ source }) => from?.includes(source) ?? true)
+        await hooks.onList()
+        return found
+      },
       remove: async (stale) => {
-        if (failures > 0) {
-          failures -= 1
-          throw new Error('the table is busy')
-        }
+        await hooks.onRemove()
+        seen.push(`remove ${stale.length}`)
         for (const each of stale) flows.splice(flows.indexOf(each), 1)
       },
-      removeOf: async (addresses) => {
-        left.push(...addresses)
-      },
+      removeOf: async (addresses) => void seen.push(`remove ${addresses.join()}`),
     },
-    judge: () => (each) => {
-      judged.push(each)
-      return each.replySourcePort === 80
+    barred: {
+      bar: async (stale) => void barred.push(...stale),
+      release: async () => {},
+      releaseServers: async (addresses) => void seen.push(`release ${[...addresses].join()}`),
     },
+    createJudge: () => (each) => allowed.has(each.replySourcePort),
     metrics: { observeCut: (_durationMs, deleted) => runs.push(deleted) },
     log: silentLogger,
     minGapMs: () => 0,
   })
-  return { cutter, judged, barred, left, runs, fail: (times: number) => (failures = times) }
+  return { cutter, rules, seen, barred, runs, allowed, hooks }
 }
 
 describe('the cutter of connections', () => {
-  test('deletes exactly the connections that are not allowed', async () => {
-    const flows = [flow(web, '10.244.2.1', 80), flow(web, '10.244.2.1', 443), flow(web, '10.244.2.1', 53, 'udp')]
-    const { cutter, runs, barred } = createCutter(flows)
+  test('bars and deletes exactly the connections that are not allowed', async () => {
+    const flows = [flow(web, server, 80), flow(web, server, 443), flow(web, server, 53, 17), flow(web, server, 0, 1)]
+    const { cutter, runs, barred } = await createCutter(flows)
     cutter.judgeAll()
     await until('it has run', () => runs.length === 1)
-    assert.deepEqual(flows, [flow(web, '10.244.2.1', 80)])
-    assert.deepEqual(barred, [flow(web, '10.244.2.1', 443), flow(web, '10.244.2.1', 53, 'udp')])
-    assert.deepEqual(runs, [2])
+    assert.deepEqual(flows, [flow(web, server, 80)])
+    assert.deepEqual(barred, [flow(web, server, 443), flow(web, server, 53, 17), flow(web, server, 0, 1)])
+    assert.deepEqual(runs, [3])
   })
 
-  test('judges the connections between two ends to one port once', async () => {
-    const flows = Array.from({ length: 50 }, () => flow(web, '10.244.2.1', 443))
-    const { cutter, judged, runs } = createCutter(flows)
+  test('deletes nothing that a change allows before the deletion', async () => {
+    const flows = [flow(web, server, 443), flow(web, server, 53, 17)]
+    const { cutter, rules, runs, allowed, barred, hooks } = await createCutter(flows)
+    hooks.onList = async () => {
+      hooks.onList = async () => {}
+      void rules.change(async () => void allowed.add(443))
+    }
+    cutter.judgeAll()
+    await until('it has searched again', () => runs.length === 2)
+    assert.deepEqual(flows, [flow(web, server, 443)])
+    assert.deepEqual(barred, [flow(web, server, 53, 17)])
+  })
+
+  test('no change begins between the last judgement of a connection and its deletion', async () => {
+    const flows = [flow(web, server, 443)]
+    const { cutter, rules, runs, seen, hooks } = await createCutter(flows)
+    let change: Promise<void> | undefined
+    hooks.onRemove = async () => {
+      change = rules.change(async () => void seen.push('change'))
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    }
     cutter.judgeAll()
     await until('it has run', () => runs.length === 1)
-    assert.equal(judged.length, 2, 'once to find them, once before they are deleted')
-    assert.equal(flows.length, 0)
+    await change
+    assert.deepEqual(seen, ['list all', 'remove 1', 'change'])
   })
 
-  test('forgets the addresses that left their pods, those of its family only, and says when', async () => {
-    const { cutter, left, judged } = createCutter([flow(web, '10.244.2.1', 443)])
-    cutter.forget([web, 'fd00::5' as Ip])
+  test('a change waits for a few deletions, not for all', async () => {
+    const flows = Array.from({ length: 30 }, (_, port) => flow(web, server, 1_000 + port))
+    const { cutter, rules, runs, seen, hooks } = await createCutter(flows)
+    let change: Promise<void> | undefined
+    hooks.onRemove = async () => {
+      change ??= rules.change(async () => void seen.push('change'))
+    }
+    cutter.judgeAll()
+    await until('it has run', () => runs.length === 1)
+    await change
+    assert.equal(seen.indexOf('change'), 2, seen.join(', '))
+    assert.deepEqual(flows, [])
+  })
+
+  test('a search that a change overlaps is made again', async () => {
+    const { cutter, rules, runs, seen, hooks } = await createCutter([flow(web, server, 80)])
+    hooks.onList = async () => {
+      hooks.onList = async () => {}
+      await rules.change(async () => {})
+    }
+    cutter.judgeAll()
+    await until('it has searched again', () => runs.length === 2)
+    assert.deepEqual(seen, ['list all', 'list all'])
+  })
+
+  test('after a change that failed nothing is cut before one succeeds', async () => {
+    const flows = [flow(web, server, 443)]
+    const { cutter, rules, runs, seen } = await createCutter(flows)
+    await assert.rejects(rules.change(() => Promise.reject(new Error('refused'))))
+    cutter.judgeAll()
+    cutter.forget([web])
+    await until('it has run', () => runs.length >= 1)
+    assert.deepEqual([flows.length, seen], [1, [`list ${web}`]])
+    await rules.change(async () => {})
+    cutter.judgeAll()
     await cutter.whenForgotten(1_000)
-    assert.deepEqual(left, [web])
-    assert.deepEqual(judged, [])
+    await until('it is cut', () => flows.length === 0)
+  })
+
+  test('forgets the addresses that left their pods, those of its family only, and bars what their servers may still send', async () => {
+    const other = '10.244.1.6' as Ip
+    const flows = [flow(web, server, 443), flow(web, server, 80), flow(web, other, 443), flow(server, web, 443)]
+    const { cutter, seen, barred } = await createCutter(flows)
+    cutter.forget([web, 'fd00::5' as Ip, other])
+    await cutter.whenForgotten(1_000)
+    assert.deepEqual(seen, [`list ${web},${other}`, `release ${web},${other}`, `remove ${web},${other}`])
+    assert.deepEqual(barred, [flow(web, server, 443)])
   })
 
   test('waits for nothing where no address has left', async () => {
-    const { cutter } = createCutter([])
+    const { cutter } = await createCutter([])
     const startedMs = performance.now()
     await cutter.whenForgotten(1_000)
     assert.ok(performance.now() - startedMs < 100)
   })
 
   test('tries again what failed and says so meanwhile', async () => {
-    const flows = [flow(web, '10.244.2.1', 443)]
-    const { cutter, runs, fail } = createCutter(flows)
-    fail(1)
+    const flows = [flow(web, server, 443)]
+    const { cutter, runs, hooks } = await createCutter(flows)
+    hooks.onRemove = async () => {
+      hooks.onRemove = async () => {}
+      throw new Error('the table is busy')
+    }
     cutter.judgeAll()
     await until('it is degraded', () => cutter.health().level === 'degraded')
     assert.match(cutter.health().message, /the table is busy/)

@@ -112,6 +112,34 @@ describe('PolicyPlan', () => {
     assert.equal(peerSets().length, 0)
   })
 
+  test('a chain and a set lead to the policies that have them', () => {
+    const other = { ...webPolicy, key: 'x/other', name: 'other' }
+    const { plan, kernel } = start({
+      pods: [web, client],
+      policies: [webPolicy, other, policyOf('x/deny', { ingress: [] })],
+    })
+    const named = [...kernel.sets.keys(), ...kernel.chains.keys()].map((name) =>
+      plan.policiesOf(name).toSorted().join(),
+    )
+    const found = [...new Set(named)].sort()
+    assert.deepEqual(found, ['', 'x/deny', 'x/other', 'x/other,x/web', 'x/web'])
+  })
+
+  test('an address is found at the pod that has it now, in whichever order its pods come', () => {
+    const [gone, heir] = [podOf('x/web', []), podOf('x/heir', ['10.244.0.2'])]
+    for (const pods of [
+      [gone, heir],
+      [heir, gone],
+    ]) {
+      const { plan, update } = start({ pods: [web] })
+      assert.equal(plan.podAt(ipOf('10.244.0.2'))?.key, 'x/web')
+      update({ pods })
+      assert.equal(plan.podAt(ipOf('10.244.0.2'))?.key, 'x/heir')
+      update({ gone: ['x/heir'] })
+      assert.equal(plan.podAt(ipOf('10.244.0.2')), undefined)
+    }
+  })
+
   test('an element of two sources stays until both are gone', () => {
     const policy = { ...webPolicy, ingress: [{ peers: [podsPeer({ pod: 'client' }), ipBlock('10.244.1.4/32')] }] }
     const { passes, update } = start({ pods: [web, client], policies: [policy] })

@@ -11,6 +11,7 @@ import { ListedCollections } from '../../../../src/node/policy/listed-collection
 import { PolicyPlane } from '../../../../src/node/policy/plane.ts'
 import type { FamilyPlan, PlannedWrite, PolicyWriter } from '../../../../src/node/policy/plane-parts.ts'
 import { PolicyProblems } from '../../../../src/node/policy/problems.ts'
+import { StandingRules } from '../../../../src/node/policy/standing-rules.ts'
 import { RulesError, type WriteReport } from '../../../../src/node/rules/index.ts'
 import { AppliedRevisions, LiveNodeState } from '../../../../src/node/state/index.ts'
 import { silentLogger } from '../../../../src/observe/index.ts'
@@ -31,6 +32,7 @@ const report: WriteReport = {
 /** Plans one chain for each policy: its name, and a rule for each rule of the policy. */
 class FakePlan implements FamilyPlan {
   readonly taken: PolicyChanges[] = []
+  readonly usersOf = new Map<string, readonly ObjectKey[]>()
 
   async take(changes: PolicyChanges): Promise<PlannedWrite> {
     this.taken.push(changes)
@@ -41,8 +43,8 @@ class FakePlan implements FamilyPlan {
     return { tables, sets, objects: emptyXorHash, mayLose: set.size > 0 }
   }
 
-  policyOf(chain: string): ObjectKey | undefined {
-    return chain.startsWith('PLAT-') ? chain.slice('PLAT-'.length) : undefined
+  policiesOf(chainOrSet: string): readonly ObjectKey[] {
+    return chainOrSet.startsWith('PLAT-') ? [chainOrSet.slice('PLAT-'.length)] : (this.usersOf.get(chainOrSet) ?? [])
   }
 }
 
@@ -58,6 +60,8 @@ class FakeWriter implements PolicyWriter {
   failures = 0
   /** Refuses a chain with more rules. */
   maxRules = 10
+  /** Refuses every write while one of these has a rule, and names this set. */
+  refusedSet: { readonly set: string; readonly while: readonly string[] } | undefined
 
   sync(changes: readonly TableChange[]): Promise<WriteReport> {
     return this.#take('sync', changes)
@@ -74,6 +78,10 @@ class FakeWriter implements PolicyWriter {
       this.failures -= 1
       throw new Error('the lock is held by another program')
     }
+    const chains = new Map([...this.chains, ...this.#unwritten])
+    const { set, while: names = [] } = this.refusedSet ?? {}
+    if (set !== undefined && names.some((name) => (chains.get(name) ?? 0) > 0))
+      throw new RulesError('set-refused', 'refused', { line: { number: 1, text: '', table: 'ipset', set } })
     const [chain] = [...this.#unwritten].find(([, rules]) => rules > this.maxRules) ?? []
     if (chain !== undefined)
       throw new RulesError('restore-failed', 'refused', { line: { number: 1, text: '', table: 'mangle', chain } })
@@ -106,12 +114,13 @@ async function startPlane(context: TestContext, { obstacles = [] as string[] } =
   const writer = new FakeWriter()
   const cut: string[] = []
   const cutter = {
+    release: async () => void cut.push(`released after ${writer.calls.length}`),
     judgeAll: () => void cut.push('all'),
     forget: (addresses: Iterable<Ip>) => void cut.push(...addresses),
     whenForgotten: async () => {},
   }
   const plane = new PolicyPlane({
-    families: [{ family: 'IPv4', plan, writer, cutter }],
+    families: [{ family: 'IPv4', plan, rules: new StandingRules(), writer, cutter }],
     state,
     lists,
     problems,
@@ -182,6 +191,7 @@ describe('the plane of policies', () => {
     assert.equal(writer.calls[1], 'write')
     assert.deepEqual([...(plan.taken.at(-1)?.policies.keys() ?? [])], ['shop/a'])
     await until('the connections are judged', () => cut.includes('all'))
+    assert.deepEqual(cut, ['released after 2', 'all'], 'what is allowed again is let through before that')
   })
 
   test('a pod that is announced is applied when its rules are written, and a step without pods at once', async (context) => {
@@ -231,6 +241,37 @@ describe('the plane of policies', () => {
     await until('it is sound again', () => plane.health().level === 'ok')
     assert.equal(writer.chains.get('PLAT-shop/kept'), 4)
     assert.equal(writer.chains.get('PLAT-shop/fresh'), 5)
+  })
+
+  test('each policy whose rules name a set that the kernel refuses is set aside, and no other', async (context) => {
+    const { plane, state, writer, plan, list, reported, problems } = await startPlane(context)
+    put(state, policy('sound', 3), policy('kept', 2))
+    list()
+    await until('it has written', () => plane.health().level === 'ok')
+    plan.usersOf.set('peers', ['shop/fresh', 'shop/kept'])
+    writer.refusedSet = { set: 'peers', while: ['PLAT-shop/fresh'] }
+    put(state, policy('fresh', 1), policy('kept', 4), policy('sound', 5))
+    await until('both are set aside', () => problems.counts.refused === 2)
+    assert.deepEqual(Object.fromEntries(writer.chains), {
+      'PLAT-shop/sound': 5,
+      'PLAT-shop/kept': 2,
+      'PLAT-shop/fresh': 0,
+    })
+    assert.deepEqual(reported.toSorted(), ['PolicyRefused shop/fresh', 'PolicyRefused shop/kept'])
+  })
+
+  test('a policy whose set is refused again and again denies, also where it has not changed', async (context) => {
+    const { plane, state, writer, plan, list, problems } = await startPlane(context)
+    put(state, policy('kept', 2), policy('sound', 3))
+    list()
+    await until('it has written', () => plane.health().level === 'ok')
+    plan.usersOf.set('peers', ['shop/kept'])
+    writer.refusedSet = { set: 'peers', while: ['PLAT-shop/kept'] }
+    put(state, policy('sound', 5))
+    await until('the write has failed', () => plane.health().message.includes('refused'))
+    assert.equal(problems.counts.refused, 0, 'once may be a moment of the kernel')
+    await until('it is set aside', () => problems.counts.refused === 1)
+    assert.deepEqual(Object.fromEntries(writer.chains), { 'PLAT-shop/kept': 0, 'PLAT-shop/sound': 5 })
   })
 
   test('a node that cannot enforce says so, writes nothing, and keeps no pod waiting', async (context) => {
