@@ -4,7 +4,9 @@ import fc from 'fast-check'
 import { ipFamily } from '../../../../src/model/ip.ts'
 import type { NetworkPolicy } from '../../../../src/model/network-policy.ts'
 import { PolicyEvaluator } from '../../../../src/node/policy/evaluate.ts'
+import type { Direction, Flow } from '../../../../src/node/policy/verdict.ts'
 import { anyCluster, anyPolicy } from '../../../helpers/arbitrary-policies.ts'
+import { MixedVerdicts, type Possible } from '../../../helpers/mixed-verdicts.ts'
 import { clusterOf } from '../../../helpers/policy-cluster.ts'
 import { type AddressedTry, type ModelCluster, withModelCluster } from './model-cluster.ts'
 import type { AddressedFlow, PolicyObjects } from './policy-nodes.ts'
@@ -15,7 +17,10 @@ const flowsPerTurn = 150
 const patienceMs = 600
 
 export interface Churn {
+  /** At least. */
   readonly durationMs: number
+  /** It goes on until so many changes have been made. */
+  readonly minChanges: number
   readonly seed: number
   /** Changes do not wait for each other, and a policy changes its pods and its rules at once. */
   readonly isHasty?: boolean
@@ -23,7 +28,7 @@ export interface Churn {
 
 export interface ChurnReport {
   readonly changes: number
-  /** Tries that all states allowed, and that all forbade, among the states that could be in force. */
+  /** Tries that all states allowed, and that all forbade, among the states (or mixtures of them) that could be in force. */
   readonly allowed: number
   readonly denied: number
   /** One line for each try that went otherwise. */
@@ -33,7 +38,12 @@ export interface ChurnReport {
 /** Every state that was handed over, and from which on the kernel may still have one. */
 class History {
   readonly states: { readonly objects: PolicyObjects; readonly evaluator: PolicyEvaluator }[] = []
+  readonly #isMixed: boolean
   oldest = 0
+
+  constructor(isMixed: boolean) {
+    this.#isMixed = isMixed
+  }
 
   add(objects: PolicyObjects): void {
     this.states.push({ objects, evaluator: new PolicyEvaluator(clusterOf(objects), { judges: 'everywhere' }) })
@@ -43,26 +53,33 @@ class History {
     return this.states.at(-1)?.objects ?? assert.fail('no state')
   }
 
-  /** The nodes may be at different states: the egress of one and the ingress of another count together. Undefined where they disagree. */
-  verdict(flow: AddressedFlow, oldest: number): boolean | undefined {
-    const { source, destination, protocol, port } = flow
-    const verdicts = this.states
-      .slice(oldest)
-      .map(({ evaluator }) =>
-        evaluator.judge({ source: { address: source }, destination: { address: destination }, protocol, port }),
-      )
-    if (verdicts.every(({ isAllowed }) => isAllowed)) return true
-    const isForbidden = (direction: 'egress' | 'ingress') => verdicts.every((each) => !each[direction].isAllowed)
-    return isForbidden('egress') || isForbidden('ingress') ? false : undefined
+  /**
+   * Judges by the states from `oldest` on; where changes do not wait for each other, by their mixtures. The nodes may be at different
+   * ones: the egress of one and the ingress of another count together. The verdict is undefined where they disagree.
+   */
+  judge(oldest: number): (flow: AddressedFlow) => boolean | undefined {
+    const states = this.states.slice(oldest)
+    const mixed = new MixedVerdicts(states.map(({ objects }) => objects))
+    const possible = (direction: Direction, flow: Flow): Possible => {
+      if (this.#isMixed) return mixed.possible(direction, flow)
+      const verdicts = states.map(({ evaluator }) => evaluator.judge(flow)[direction].isAllowed)
+      return { isAllowed: verdicts.includes(true), isDenied: verdicts.includes(false) }
+    }
+    return ({ source, destination, protocol, port }) => {
+      const flow = { source: { address: source }, destination: { address: destination }, protocol, port }
+      const directions = [possible('egress', flow), possible('ingress', flow)]
+      if (directions.some(({ isAllowed }) => !isAllowed)) return false
+      return directions.some(({ isDenied }) => isDenied) ? undefined : true
+    }
   }
 }
 
 /** Labels, policies and namespaces change at random while connections are tried all the time. */
-export async function churnUnderLoad({ durationMs, seed, isHasty = false }: Churn): Promise<ChurnReport> {
+export async function churnUnderLoad({ durationMs, minChanges, seed, isHasty = false }: Churn): Promise<ChurnReport> {
   const report = { changes: 0, allowed: 0, denied: 0, wrong: [] as string[] }
   await withModelCluster(async (model) => {
     const planes = await PolicyPlanes.start(model)
-    const history = new History()
+    const history = new History(isHasty)
     const objects = { ...sampleOne(anyCluster, seed), policies: [] }
     history.add(objects)
     handOver(model, planes, objects)
@@ -75,9 +92,9 @@ export async function churnUnderLoad({ durationMs, seed, isHasty = false }: Chur
       follow(planes, history, life.signal),
     ]
     const endMs = performance.now() + durationMs
+    const isOver = () => performance.now() >= endMs && history.states.length > minChanges
     try {
-      for (let turn = 1; performance.now() < endMs; turn += 1)
-        await takeTurn(model, history, flowsOf(objects, seed + turn), report)
+      for (let turn = 1; !isOver(); turn += 1) await takeTurn(model, history, flowsOf(objects, seed + turn), report)
     } finally {
       life.abort()
       await Promise.all(work)
@@ -95,18 +112,17 @@ async function takeTurn(
   report: { allowed: number; denied: number; wrong: string[] },
 ): Promise<void> {
   const { oldest } = history
-  const tries: readonly AddressedTry[] = flows.map((flow) => ({
-    ...flow,
-    isWanted: history.verdict(flow, oldest) === true,
-  }))
+  const judgeBefore = history.judge(oldest)
+  const tries: readonly AddressedTry[] = flows.map((flow) => ({ ...flow, isWanted: judgeBefore(flow) === true }))
   for (const { destination, protocol, port } of tries)
     model.prober.listen(model.placeOf(destination), protocol, destination, port)
   const outcomes = await model.prober.probe(
     tries.map((each) => ({ ...each, from: model.placeOf(each.source) })),
     { patienceMs },
   )
+  const judge = history.judge(oldest)
   for (const [index, flow] of flows.entries()) {
-    const verdict = history.verdict(flow, oldest)
+    const verdict = judge(flow)
     const outcome = outcomes[index] ?? ''
     if (verdict === undefined) continue
     report[verdict ? 'allowed' : 'denied'] += 1
