@@ -4,7 +4,7 @@ import { optionGroups } from '../app/option-groups.ts'
 import { exitCodes } from './exit-code.ts'
 import { type AddCommand, addOptionFlags, loadCommandOptions, outputFlag, print } from './program.ts'
 
-/** `platnet plan` ends with exit code 3 if the kernel's rules differ from the wanted ones. */
+/** `platnet plan` ends with exit code 3 if the kernel's rules differ from the wanted ones, or if that is not known of some. */
 export const addPlanCommand: AddCommand = (program, context) => {
   const command = program
     .command('plan')
@@ -14,23 +14,29 @@ export const addPlanCommand: AddCommand = (program, context) => {
     const { values } = await loadCommandOptions(command, optionGroups, context, 'agent')
     const plan = await askPlan(values.node.controlSocket)
     print(context, output === 'json' ? `${JSON.stringify(plan, undefined, 2)}\n` : renderPlan(plan))
-    if (plan.families.some(({ differences }) => differences.length > 0)) context.finish(exitCodes.unhealthy)
+    if (plan.families.some(({ differences, unknown }) => unknown !== undefined || differences.length > 0))
+      context.finish(exitCodes.unhealthy)
   })
 }
 
-type Difference = PlanAnswer['families'][number]['differences'][number]
+type Family = PlanAnswer['families'][number]
+type Difference = Family['differences'][number]
+
+const planes = { proxy: 'Services', policy: 'network policies' } as const
 
 /** Formats removed lines, then added ones, like a diff. */
 function renderPlan({ families }: PlanAnswer): string {
-  const lines = families.flatMap(({ family, differences }) =>
-    differences.length === 0
-      ? [`${family}: the kernel holds the rules that it should`]
-      : differences.flatMap((difference) => [
-          `${family} ${difference.table} ${difference.chain}: ${difference.problem}`,
-          ...changedLines(difference),
-        ]),
-  )
-  return `${lines.join('\n')}\n`
+  return `${families.flatMap(renderFamily).join('\n')}\n`
+}
+
+function renderFamily({ plane, family, differences, unknown }: Family): readonly string[] {
+  const subject = `${family} ${planes[plane]}`
+  if (unknown !== undefined) return [`${subject}: it is not known what differs: ${unknown}`]
+  if (differences.length === 0) return [`${subject}: the kernel holds the rules that it should`]
+  return differences.flatMap((difference) => [
+    `${family} ${difference.table} ${difference.chain}: ${difference.problem}`,
+    ...changedLines(difference),
+  ])
 }
 
 function changedLines({ wanted, found, problem }: Difference): string[] {

@@ -68,7 +68,7 @@ for (const dialect of ['platform', 'kubernetes']) {
       assert.equal(components.rules.level, 'ok')
       assert.deepEqual(
         [said('plan').code, said('plan').text.split('\n')[0]],
-        [0, 'IPv4: the kernel holds the rules that it should'],
+        [0, 'IPv4 Services: the kernel holds the rules that it should'],
       )
     })
 

@@ -112,12 +112,13 @@ function composeSources(
 
 function questionsOf({ proxy, policy, dns }: Pick<SourceParts, 'proxy' | 'policy' | 'dns'>, run: Run) {
   return {
-    ...proxyQuestions(
-      proxy?.families ?? [],
-      (source) => interfaceTowards(source, run),
-      (family) => readBaseChains(run, family),
-      policy && createPolicyExplainer(policy.state, () => policy.plane.caveat()),
-    ),
+    ...proxyQuestions({
+      families: proxy?.families ?? [],
+      policyRules: policy?.families ?? [],
+      interfaceOf: (source) => interfaceTowards(source, run),
+      readChains: (family) => readBaseChains(run, family),
+      policy: policy && createPolicyExplainer(policy.state, () => policy.plane.caveat()),
+    }),
     ...dnsQuestions(dns),
   }
 }

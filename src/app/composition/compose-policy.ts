@@ -42,6 +42,7 @@ export interface PolicySide {
   readonly isWatchable: boolean
   readonly components: readonly Component[]
   readonly plane: PolicyPlane
+  readonly families: readonly Pick<PolicyFamily, 'family' | 'writer'>[]
   readonly state: ClusterState
   /** Creates the informers for the server's dialect. */
   createSources(dialect: Dialect): readonly Component[]
@@ -109,6 +110,7 @@ export async function composePolicy(sources: AgentCore): Promise<PolicySide> {
     isWatchable: families.some(({ flavour }) => flavour === 'nft'),
     components: [...families.flatMap(({ writer, cutter }) => [writer, cutter]), plane, ...denials],
     plane,
+    families,
     state,
     createSources: (dialect) => {
       events.setDialect(dialect)

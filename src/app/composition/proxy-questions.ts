@@ -15,9 +15,22 @@ interface AskedFamily {
   readonly writer: Pick<ProxyFamily['writer'], 'preview' | 'countersOf'>
 }
 
-/** Answer of `GET /plan`: one entry per address family. */
+/** Answer of `GET /plan`: one entry per plane and address family. */
 export interface PlanAnswer {
-  readonly families: readonly { readonly family: IpFamily; readonly differences: readonly ChainDifference[] }[]
+  readonly families: readonly {
+    readonly plane: WrittenRules['plane']
+    readonly family: IpFamily
+    readonly differences: readonly ChainDifference[]
+    /** The reason why the differences are not known; absent where they are. */
+    readonly unknown?: string
+  }[]
+}
+
+/** The rules that one plane writes in one family. */
+interface WrittenRules {
+  readonly plane: 'proxy' | 'policy'
+  readonly family: IpFamily
+  readonly writer: { preview(): Promise<readonly ChainDifference[]> }
 }
 
 /** Answer of `GET /explain/service`. */
@@ -34,17 +47,32 @@ const serviceQuery = z.object({
 /** Limit of listed chains: a Service with hundreds of endpoints has as many chains, and one program run lists each. */
 const maxCountedChains = 50
 
+interface Asked {
+  /** The proxy; empty where the agent runs without it. */
+  readonly families: readonly AskedFamily[]
+  /** The rules of network policies; empty where the agent runs without them. */
+  readonly policyRules?: readonly Omit<WrittenRules, 'plane'>[]
+  readonly interfaceOf?: FlowSources['interfaceOf']
+  readonly readChains?: FlowSources['readChains']
+  readonly policy?: PolicyExplainer | undefined
+}
+
 /** Answers `platnet plan` and `platnet explain` in the running agent. */
-export function proxyQuestions(
-  families: readonly AskedFamily[],
-  interfaceOf: FlowSources['interfaceOf'] = interfaceTowards,
-  readChains: FlowSources['readChains'] = async () => [],
-  policy?: PolicyExplainer,
-) {
+export function proxyQuestions({
+  families,
+  policyRules = [],
+  interfaceOf = interfaceTowards,
+  readChains = async () => [],
+  policy,
+}: Asked) {
+  const written: readonly WrittenRules[] = [
+    ...families.map(({ plane: { family }, writer }) => ({ plane: 'proxy', family, writer }) as const),
+    ...policyRules.map((rules) => ({ plane: 'policy', ...rules }) as const),
+  ]
   const ofProxy = async (answer: () => Promise<ControlAnswer>) => (families.length > 0 ? answer() : withoutProxy)
   const flowSources = { families, interfaceOf, readChains, policy }
   return {
-    '/plan': () => ofProxy(() => answerPlan(families)),
+    '/plan': () => answerPlan(written),
     '/explain/flow': async (query: URLSearchParams) =>
       families.length > 0 || policy !== undefined ? answerFlow(flowSources, query) : withoutProxy,
     '/explain/service': (query: URLSearchParams) => ofProxy(() => answerService(families, query)),
@@ -56,17 +84,25 @@ const withoutProxy: ControlAnswer = {
   body: { error: 'this agent runs without the proxy (--components)' },
 }
 
-async function answerPlan(families: readonly AskedFamily[]): Promise<ControlAnswer> {
+/** Rules whose differences are not known do not hide those of others. */
+async function answerPlan(written: readonly WrittenRules[]): Promise<ControlAnswer> {
+  if (written.length === 0) return withoutRules
+  const body: PlanAnswer = { families: await Promise.all(written.map(previewRules)) }
+  const reasons = new Set(body.families.map(({ unknown }) => unknown))
+  return reasons.has(undefined) ? { status: 200, body } : { status: 503, body: { error: [...reasons].join('; ') } }
+}
+
+async function previewRules({ plane, family, writer }: WrittenRules): Promise<PlanAnswer['families'][number]> {
   try {
-    const previews = families.map(async ({ plane, writer }) => ({
-      family: plane.family,
-      differences: await writer.preview(),
-    }))
-    const body: PlanAnswer = { families: await Promise.all(previews) }
-    return { status: 200, body }
+    return { plane, family, differences: await writer.preview() }
   } catch (error) {
-    return { status: 503, body: { error: describeError(error) } }
+    return { plane, family, differences: [], unknown: describeError(error) }
   }
+}
+
+const withoutRules: ControlAnswer = {
+  status: 503,
+  body: { error: 'this agent runs without the proxy and without network policies (--components)' },
 }
 
 async function answerService(families: readonly AskedFamily[], query: URLSearchParams): Promise<ControlAnswer> {

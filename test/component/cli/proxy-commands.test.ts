@@ -57,6 +57,8 @@ const writer = {
   countersOf: async (_table: string, chain: string) => ({ packets: chain.startsWith('PLAT-SEP') ? 7 : 0, bytes: 420 }),
 }
 
+const policyWriter = { preview: async (): Promise<readonly ChainDifference[]> => [] }
+
 const state = new LiveNodeState(silentLogger)
 const applied = new AppliedRevisions(state)
 applied.register('proxy')
@@ -135,7 +137,11 @@ describe('the commands that ask the running proxy', () => {
       path: socket,
       applied,
       status: () => ({}),
-      queries: proxyQuestions([{ plane, writer }], async (source) => (source.startsWith('10.244.') ? 'cni0' : 'ext0')),
+      queries: proxyQuestions({
+        families: [{ plane, writer }],
+        policyRules: [{ family: 'IPv4', writer: policyWriter }],
+        interfaceOf: async (source) => (source.startsWith('10.244.') ? 'cni0' : 'ext0'),
+      }),
       log: silentLogger,
     })
     await control.start()
@@ -291,8 +297,10 @@ describe('the commands that ask the running proxy', () => {
   })
 
   test('an agent without the proxy says that it has none', async () => {
-    const answer = await proxyQuestions([])['/plan']()
-    assert.deepEqual(answer, { status: 503, body: { error: 'this agent runs without the proxy (--components)' } })
+    const questions = proxyQuestions({ families: [] })
+    const service = await questions['/explain/service'](new URLSearchParams())
+    assert.deepEqual(service, { status: 503, body: { error: 'this agent runs without the proxy (--components)' } })
+    assert.match(JSON.stringify(await questions['/plan']()), /503.*without the proxy and without network policies/)
   })
 
   test('an address of a Service without a frontend is explained as not served', async () => {
@@ -343,19 +351,45 @@ describe('the commands that ask the running proxy', () => {
 
   test('plan shows differences as a diff and says with its exit code that there are some', async () => {
     const same = await platnet('plan')
-    assert.deepEqual([same.code, same.stdout], [0, 'IPv4: the kernel holds the rules that it should\n'])
+    const sound = ['Services', 'network policies'].map(
+      (of) => `IPv4 ${of}: the kernel holds the rules that it should\n`,
+    )
+    assert.deepEqual([same.code, same.stdout], [0, sound.join('')])
     writer.differences = [
       { table: 'nat', chain: 'PLAT-SVC-A', problem: 'different', wanted: ['-j PLAT-SEP-A'], found: ['-j PLAT-SEP-B'] },
     ]
     const other = await platnet('plan')
     assert.deepEqual(
       [other.code, other.stdout],
-      [3, 'IPv4 nat PLAT-SVC-A: different\n  - -j PLAT-SEP-B\n  + -j PLAT-SEP-A\n'],
+      [3, `IPv4 nat PLAT-SVC-A: different\n  - -j PLAT-SEP-B\n  + -j PLAT-SEP-A\n${sound[1]}`],
     )
     writer.differences = [{ table: 'nat', chain: 'PLAT-OLD', problem: 'unwanted', wanted: [], found: [] }]
     assert.equal(
       (await platnet('plan')).stdout,
-      'IPv4 nat PLAT-OLD: unwanted\n    without rules; it stays while rules of other programs jump to it\n',
+      `IPv4 nat PLAT-OLD: unwanted\n    without rules; it stays while rules of other programs jump to it\n${sound[1]}`,
+    )
+    writer.differences = []
+    policyWriter.preview = async () => [
+      { table: 'mangle', chain: 'PLAT-NWI-A', problem: 'missing', wanted: ['-j DROP'], found: [] },
+      { table: 'ipset', chain: 'PLAT-NP-II4', problem: 'different', wanted: ['10.244.0.1'], found: [] },
+    ]
+    const policies = await platnet('plan')
+    assert.equal(policies.code, 3)
+    assert.equal(
+      policies.stdout,
+      `${sound[0]}IPv4 mangle PLAT-NWI-A: missing\n  + -j DROP\nIPv4 ipset PLAT-NP-II4: different\n  + 10.244.0.1\n`,
+    )
+  })
+
+  test('plan shows the rules of Services while those of policies are not known, and says why', async () => {
+    policyWriter.preview = async () => {
+      throw new RulesError('not-synced', 'the rules are still being planned')
+    }
+    const { code, stdout } = await platnet('plan')
+    assert.equal(code, 3)
+    assert.match(
+      stdout,
+      /^IPv4 Services: the kernel holds the rules that it should\nIPv4 network policies: it is not known what differs: .*still being planned/,
     )
   })
 })
