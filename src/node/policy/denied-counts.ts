@@ -12,6 +12,13 @@ export interface DeniedCount {
   readonly packets: number
 }
 
+/** Packets that were denied at the pods which a policy isolates in a direction. */
+export interface PolicyDeniedCount {
+  readonly policy: ObjectKey
+  readonly direction: Direction
+  readonly packets: number
+}
+
 /** The kernel's sets of one family. */
 export interface ReadableSets {
   readonly family: IpFamily
@@ -37,4 +44,34 @@ export async function readDeniedCounts(
     }
   }
   return [...counts.values()]
+}
+
+/**
+ * Counts denied packets by policy: what a pod counts from one reading to the next counts for each policy that isolates it at the second
+ * one. So a new policy does not begin with the packets of earlier ones, and a pod that goes takes nothing from its policies.
+ */
+export class DeniedByPolicy {
+  #readings: ReadonlyMap<string, number> = new Map()
+  readonly #counts = new Map<string, PolicyDeniedCount>()
+
+  /** Takes a reading of all pods. A count below the one before has begun anew, with a new pod or set. */
+  take(
+    denied: readonly DeniedCount[],
+    state: Pick<ClusterState, 'isolating' | 'policy'>,
+  ): readonly PolicyDeniedCount[] {
+    for (const { pod, direction, packets } of denied) {
+      const before = this.#readings.get(`${direction} ${pod}`) ?? 0
+      const added = packets < before ? packets : packets - before
+      for (const policy of state.isolating(pod, direction)) this.#add(policy, direction, added)
+    }
+    this.#readings = new Map(denied.map(({ pod, direction, packets }) => [`${direction} ${pod}`, packets]))
+    for (const [key, { policy }] of this.#counts) if (state.policy(policy) === undefined) this.#counts.delete(key)
+    return [...this.#counts.values()]
+  }
+
+  #add(policy: ObjectKey, direction: Direction, packets: number): void {
+    const key = `${direction} ${policy}`
+    const before = this.#counts.get(key)?.packets ?? 0
+    this.#counts.set(key, { policy, direction, packets: before + packets })
+  }
 }

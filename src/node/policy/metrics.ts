@@ -1,9 +1,9 @@
 import type { IpFamily } from '../../model/ip.ts'
 import type { Metrics } from '../../observe/index.ts'
 import type { ClusterState } from './cluster-state.ts'
-import type { DeniedCount } from './denied-counts.ts'
+import { DeniedByPolicy, type DeniedCount } from './denied-counts.ts'
 import type { FlowCutterMetrics } from './flow-cutter.ts'
-import { countIsolated, isolationOfLocalPods } from './isolation.ts'
+import { countIsolated } from './isolation.ts'
 import type { PolicyProblems } from './problems.ts'
 
 /** Records the work of the plane. */
@@ -109,6 +109,7 @@ export function collectPolicyCounts(
 }
 
 function collectDenied(metrics: Metrics, state: ClusterState, readDenied: CollectedParts['readDenied']): void {
+  const byPolicy = new DeniedByPolicy()
   metrics.collectedCounter(
     {
       name: 'platnet_policy_denied_packets_total',
@@ -128,26 +129,12 @@ function collectDenied(metrics: Metrics, state: ClusterState, readDenied: Collec
       labels: ['namespace', 'policy', 'direction'],
     },
     async () => {
-      const counts = countByPolicy(state, await readDenied())
-      return counts.map(({ policy, direction, packets }) => ({
+      return byPolicy.take(await readDenied(), state).map(({ policy, direction, packets }) => ({
         value: packets,
         labels: { ...splitKey(policy, 'policy'), direction },
       }))
     },
   )
-}
-
-function countByPolicy(state: ClusterState, denied: readonly DeniedCount[]) {
-  const isolation = new Map(isolationOfLocalPods(state).map((each) => [each.pod, each]))
-  const counts = new Map<string, { policy: string; direction: DeniedCount['direction']; packets: number }>()
-  for (const { pod, direction, packets } of denied) {
-    for (const policy of isolation.get(pod)?.[direction] ?? []) {
-      const count = counts.get(`${direction} ${policy}`) ?? { policy, direction, packets: 0 }
-      count.packets += packets
-      counts.set(`${direction} ${policy}`, count)
-    }
-  }
-  return [...counts.values()]
 }
 
 function splitKey<Name extends string>(key: string, name: Name): Record<'namespace' | Name, string> {

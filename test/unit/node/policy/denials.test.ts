@@ -3,6 +3,7 @@ import { describe, test } from 'node:test'
 import type { Ip } from '../../../../src/model/ip.ts'
 import type { MemberEntry } from '../../../../src/netfilter/member-sets.ts'
 import { ClusterState, type PodRecord } from '../../../../src/node/policy/cluster-state.ts'
+import { DeniedByPolicy } from '../../../../src/node/policy/denied-counts.ts'
 import { DenialLog, PolicyProblems, readDeniedCounts } from '../../../../src/node/policy/index.ts'
 import { collectPolicyCounts } from '../../../../src/node/policy/metrics.ts'
 import { createMetrics, type Logger } from '../../../../src/observe/index.ts'
@@ -66,6 +67,28 @@ describe('denied packets', () => {
       'platnet_policy_denied_packets_by_policy_total{namespace="shop",policy="second",direction="ingress"} 7',
     ])
       assert.ok(lines.includes(line), `${line} is not among\n${lines.join('\n')}`)
+  })
+})
+
+describe('denied packets by policy', () => {
+  const podSelector = [{ key: 'app', operator: 'in', values: ['web'] }] as const
+  const late = { key: 'shop/late', namespace: 'shop', name: 'late', podSelector, ingress: [] }
+
+  test('begin with a policy, outlive its pods, go on when the count of a pod begins anew, and end with it', () => {
+    const state = createState()
+    const counts = new DeniedByPolicy()
+    const take = (...packets: readonly number[]) => {
+      const denied = packets.map((each) => ({ pod: 'shop/web', direction: 'ingress', packets: each }) as const)
+      return Object.fromEntries(counts.take(denied, state).map(({ policy, packets: sum }) => [policy, sum]))
+    }
+    assert.deepEqual(take(7), { 'shop/first': 7, 'shop/second': 7 })
+    state.setPolicies(new Map([[late.key, late]]))
+    assert.deepEqual(take(7), { 'shop/first': 7, 'shop/second': 7, 'shop/late': 0 })
+    assert.deepEqual(take(9), { 'shop/first': 9, 'shop/second': 9, 'shop/late': 2 })
+    assert.deepEqual(take(4), { 'shop/first': 13, 'shop/second': 13, 'shop/late': 6 })
+    assert.deepEqual(take(), { 'shop/first': 13, 'shop/second': 13, 'shop/late': 6 })
+    state.setPolicies(new Map([['shop/second', undefined]]))
+    assert.deepEqual(take(1), { 'shop/first': 14, 'shop/late': 7 })
   })
 })
 
