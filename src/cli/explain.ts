@@ -14,7 +14,7 @@ export const addExplainCommand: AddCommand = (program, context) => {
     .argument('<source>', 'the address of the client, or NAMESPACE/NAME of a pod; or the word "service"')
     .argument(
       '<target>',
-      'ADDRESS:PORT or NAMESPACE/POD:PORT, with /udp or /sctp where it is not TCP; or NAMESPACE/NAME of the Service',
+      'ADDRESS:PORT or NAMESPACE/POD:PORT, with /udp or /sctp where it is not TCP; ADDRESS/icmp or NAMESPACE/POD/icmp; or NAMESPACE/NAME of the Service',
     )
     .option(
       '--in-interface <name>',
@@ -44,7 +44,7 @@ async function explainFlow(context: CliContext, request: FlowRequest): Promise<v
   const question = parseTarget(request.source, request.target)
   if (question === undefined) {
     context.stderr.write(
-      `error: ${JSON.stringify(request.target)} is no target: expected ADDRESS:PORT or NAMESPACE/POD:PORT, such as 10.96.0.10:53/udp, [fd00::a]:443 or default/web:80\n`,
+      `error: ${JSON.stringify(request.target)} is no target: expected ADDRESS:PORT or NAMESPACE/POD:PORT, such as 10.96.0.10:53/udp, [fd00::a]:443 or default/web:80, or 10.244.0.7/icmp\n`,
     )
     return context.finish(exitCodes.usage)
   }
@@ -57,10 +57,12 @@ async function explainFlow(context: CliContext, request: FlowRequest): Promise<v
 }
 
 /**
- * Splits `10.96.0.10:53/udp`, `[fd00::a]:443` or `default/web:80`; undefined for any other form. The agent validates addresses, pods and
- * ports.
+ * Splits `10.96.0.10:53/udp`, `[fd00::a]:443`, `default/web:80` or `default/web/icmp`; undefined for any other form. The agent validates
+ * addresses, pods and ports.
  */
 function parseTarget(source: string, target: string): FlowQuestion | undefined {
+  const pinged = icmpForm.exec(target)?.groups?.['destination']
+  if (pinged !== undefined) return { source, destination: pinged.replaceAll(/^\[|\]$/g, ''), protocol: 'ICMP' }
   const { destination, port, protocol = 'tcp' } = targetForm.exec(target)?.groups ?? {}
   if (destination === undefined || port === undefined) return undefined
   const protocols = { tcp: 'TCP', udp: 'UDP', sctp: 'SCTP' } as const
@@ -69,6 +71,8 @@ function parseTarget(source: string, target: string): FlowQuestion | undefined {
     ? { source, destination: destination.replaceAll(/^\[|\]$/g, ''), port, protocol: protocols[name] }
     : undefined
 }
+
+const icmpForm = /^(?<destination>\[?[0-9a-fA-F:.]+\]?|[a-z0-9-]+\/[a-z0-9.-]+)\/icmp$/i
 
 const targetForm =
   /^(?<destination>\[[0-9a-fA-F:.]+\]|[0-9.]+|[a-z0-9-]+\/[a-z0-9.-]+):(?<port>\d{1,5})(?:\/(?<protocol>tcp|udp|sctp))?$/i

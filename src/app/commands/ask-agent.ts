@@ -20,8 +20,9 @@ export function askPlan(controlSocket: string): Promise<PlanAnswer> {
 export interface FlowQuestion {
   readonly source: string
   readonly destination: string
-  readonly port: string
-  readonly protocol: 'TCP' | 'UDP' | 'SCTP'
+  /** Absent for ICMP. */
+  readonly port?: string
+  readonly protocol: 'TCP' | 'UDP' | 'SCTP' | 'ICMP'
   /** The interface that the packet comes in on; by default the one on the route back to the source. */
   readonly inInterface?: string
 }

@@ -31,7 +31,6 @@ import { findApiServers } from './find-api-servers.ts'
 import { composeIdleMemory } from './idle-memory.ts'
 import { findMachineInfo } from './machine-info.ts'
 import { findNodeName } from './node-identity.ts'
-import { createPolicyExplainer } from './policy-explainer.ts'
 import { proxyQuestions } from './proxy-questions.ts'
 
 /** Composes the parts of a node agent in start order: health and metrics first, then what does the work. */
@@ -117,7 +116,7 @@ function questionsOf({ proxy, policy, dns }: Pick<SourceParts, 'proxy' | 'policy
       policyRules: policy?.families ?? [],
       interfaceOf: (source) => interfaceTowards(source, run),
       readChains: (family) => readBaseChains(run, family),
-      policy: policy && createPolicyExplainer(policy.state, () => policy.plane.caveat()),
+      policy: policy?.explainer,
     }),
     ...dnsQuestions(dns),
   }

@@ -9,8 +9,10 @@ import { policyHooks } from '../../netfilter/policy/hooks.ts'
 import type { PolicyRuleSettings } from '../../netfilter/policy/settings.ts'
 import { clusterDnsPod } from '../../node/dns/index.ts'
 import {
+  type ClusterLookup,
   ClusterState,
   collectPolicyCounts,
+  createClusterLookup,
   createFlowCutter,
   createFlowCutterMetrics,
   createPolicyMetrics,
@@ -35,6 +37,7 @@ import type { AppContext } from '../context.ts'
 import type { AgentCore } from './agent-core.ts'
 import { hasIpv6 } from './has-ipv6.ts'
 import { findNodeName } from './node-identity.ts'
+import { createPolicyExplainer, type PolicyExplainer } from './policy-explainer.ts'
 
 /** Enforcement of NetworkPolicies: its components in start order. */
 export interface PolicySide {
@@ -43,7 +46,7 @@ export interface PolicySide {
   readonly components: readonly Component[]
   readonly plane: PolicyPlane
   readonly families: readonly Pick<PolicyFamily, 'family' | 'writer'>[]
-  readonly state: ClusterState
+  readonly explainer: PolicyExplainer
   /** Creates the informers for the server's dialect. */
   createSources(dialect: Dialect): readonly Component[]
 }
@@ -106,15 +109,17 @@ export async function composePolicy(sources: AgentCore): Promise<PolicySide> {
     readDenied: () => readDeniedCounts(readable, state),
   })
   const denials = composeDenialLog(shared, readable)
+  const nodeName = findNodeName(context.options.values.node.nodeName)
+  let lookup: ClusterLookup | undefined
   return {
     isWatchable: families.some(({ flavour }) => flavour === 'nft'),
     components: [...families.flatMap(({ writer, cutter }) => [writer, cutter]), plane, ...denials],
     plane,
     families,
-    state,
+    explainer: composeExplainer({ families, plane, state, nodeName, lookup: () => lookup }),
     createSources: (dialect) => {
       events.setDialect(dialect)
-      const nodeName = findNodeName(context.options.values.node.nodeName)
+      lookup = createClusterLookup(client, dialect, nodeName)
       const parts = { client, dialect, nodeName, log: log.child('client') }
       return [
         new PolicyWatches({ ...parts, state, lists, problems }),
@@ -122,6 +127,29 @@ export async function composePolicy(sources: AgentCore): Promise<PolicySide> {
       ]
     },
   }
+}
+
+function composeExplainer({
+  families,
+  plane,
+  state: cluster,
+  nodeName,
+  lookup,
+}: {
+  readonly families: readonly PolicyFamily[]
+  readonly plane: PolicyPlane
+  readonly state: ClusterState
+  readonly nodeName: string
+  readonly lookup: () => ClusterLookup | undefined
+}): PolicyExplainer {
+  return createPolicyExplainer({
+    cluster,
+    nodeName,
+    lookup,
+    caveat: () => plane.caveat(),
+    ownAddresses: localAddresses,
+    isIsolatedUnknown: (address) => families.some(({ plan }) => plan.isolatesUnknown(address)),
+  })
 }
 
 /** Tries the parts of the kernel until they work; looks at programs and settings each time. */

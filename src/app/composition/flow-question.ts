@@ -1,13 +1,13 @@
 import { z } from 'zod'
 import { localAddresses } from '../../host/index.ts'
-import { type Ip, type IpFamily, ipFamily, parseIp } from '../../model/ip.ts'
+import { type Ip, type IpFamily, ipFamily, parseIp, renderAddressPort } from '../../model/ip.ts'
 import type { BaseChain } from '../../netfilter/foreign-path.ts'
 import { proxyHooks } from '../../netfilter/hooks.ts'
 import type { ControlAnswer } from '../../node/control/index.ts'
-import type { PolicyExplanation } from '../../node/policy/index.ts'
+import type { AddressFlow, PolicyExplanation } from '../../node/policy/index.ts'
 import type { FlowExplanation } from '../../node/proxy/index.ts'
 import type { ProxyFamily } from './compose-proxy.ts'
-import type { AddressFlow, PolicyExplainer } from './policy-explainer.ts'
+import type { PolicyExplainer } from './policy-explainer.ts'
 
 /** The part of a proxy plane that explains packets of one family. */
 interface ExplainingPlane extends Pick<ProxyFamily['plane'], 'family' | 'health'> {
@@ -43,35 +43,79 @@ const end = z.string().transform((text, context) => {
 
 const expectedPort = 'expected a port from 1 to 65535'
 
+const port = z.coerce.number(expectedPort).int(expectedPort).min(1, expectedPort).max(65_535, expectedPort)
+
 const flowQuery = z.object({
   source: end,
   destination: end,
-  port: z.coerce.number(expectedPort).int(expectedPort).min(1, expectedPort).max(65_535, expectedPort),
-  protocol: z.enum(['TCP', 'UDP', 'SCTP']).default('TCP'),
+  /** Not looked at for ICMP. */
+  port: port.optional(),
+  protocol: z.enum(['TCP', 'UDP', 'SCTP', 'ICMP']).default('TCP'),
   inInterface: z
     .string()
     .regex(/^[\w.-]{1,15}$/, 'expected the name of an interface')
     .optional(),
 })
 
-type End = z.infer<typeof end>
 type FlowQuery = z.infer<typeof flowQuery>
+type Question = ReturnType<PolicyExplainer['open']>
 
 /** Limit of the destinations whose policies are explained in sentences, of those allowed and of those denied. */
 const maxExplained = 3
+/** Limit of the other destinations that are named. */
+const maxNamed = 20
 
 export async function answerFlow(sources: FlowSources, query: URLSearchParams): Promise<ControlAnswer> {
   const parsed = flowQuery.safeParse(Object.fromEntries(query))
   if (!parsed.success) return refuse(describeIssues(parsed.error))
-  const { source, destination, protocol, port, inInterface } = parsed.data
-  const unknown = [source, destination].find((each) => addressesOf(each, sources.policy).length === 0)
-  if (unknown !== undefined) return refuse(describeUnknownPod(unknown, sources.policy), 404)
-  const ends = chooseAddresses(source, destination, sources.policy)
-  if (ends === undefined) return refuse('source and destination must be of one IP family')
-  const flow = { ...ends, protocol, port }
-  const proxied = await explainByProxy(sources, flow, inInterface)
+  if (parsed.data.protocol !== 'ICMP' && parsed.data.port === undefined) return refuse(`port: ${expectedPort}`)
+  const question = sources.policy?.open()
+  const ends = await findEnds(parsed.data, question)
+  if ('status' in ends) return ends
+  const flow = { ...ends, ...serviceOf(parsed.data) }
+  const proxied = await explainByProxy(sources, flow, parsed.data.inInterface)
   if ('status' in proxied) return proxied
-  return { status: 200, body: joinPolicies(proxied, flow, sources.policy) }
+  return { status: 200, body: await joinPolicies({ proxied, flow, notes: ends.notes }, question, sources.policy) }
+}
+
+function serviceOf({ protocol, port = 0 }: FlowQuery): Pick<AddressFlow, 'protocol' | 'port'> {
+  return protocol === 'ICMP' ? { protocol: 'other', port: 0 } : { protocol, port }
+}
+
+interface Ends extends Pick<AddressFlow, 'source' | 'destination'> {
+  readonly notes: readonly string[]
+}
+
+/** Finds the first pair of addresses of one family. */
+async function findEnds(
+  { source, destination }: FlowQuery,
+  question: Question | undefined,
+): Promise<Ends | ControlAnswer> {
+  const found: (readonly Ip[])[] = []
+  const notes: string[] = []
+  for (const end of [source, destination]) {
+    const one = await findEnd(end, question)
+    if ('status' in one) return one
+    found.push(one.addresses)
+    notes.push(...one.notes)
+  }
+  const [from = [], to = []] = found
+  const [pair] = from.flatMap((ip) =>
+    to.filter((other) => ipFamily(other) === ipFamily(ip)).map((other) => [ip, other]),
+  )
+  const [first, second] = pair ?? []
+  if (first === undefined || second === undefined) return refuse('source and destination must be of one IP family')
+  return { source: first, destination: second, notes }
+}
+
+async function findEnd(end: FlowQuery['source'], question: Question | undefined) {
+  if (question !== undefined) {
+    const found = await question.find(end)
+    return 'fault' in found ? refuse(found.fault, found.isUnavailable ? 503 : 404) : found
+  }
+  if ('ip' in end) return { addresses: [end.ip], notes: [] }
+  const where = 'pods are known by name only where the agent enforces network policies'
+  return refuse(`${where}: give the address of ${end.pod}`, 404)
 }
 
 /** `source: expected an IP address` */
@@ -79,33 +123,8 @@ export function describeIssues({ issues }: z.ZodError): string {
   return issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; ')
 }
 
-export function refuse(error: string, status: 400 | 404 = 400): ControlAnswer {
+export function refuse(error: string, status: 400 | 404 | 503 = 400): ControlAnswer {
   return { status, body: { error } }
-}
-
-function addressesOf(one: End, policy: PolicyExplainer | undefined): readonly Ip[] {
-  return 'ip' in one ? [one.ip] : (policy?.ipsOf(one.pod) ?? [])
-}
-
-function describeUnknownPod(one: End, policy: PolicyExplainer | undefined): string {
-  const name = 'pod' in one ? one.pod : one.ip
-  if (policy === undefined)
-    return `pods are known by name only where the agent enforces network policies: give the address of ${name}`
-  return `this node knows no address of a pod ${name}: it knows its own pods and those that their policies name`
-}
-
-/** The first pair of one family. */
-function chooseAddresses(
-  source: End,
-  destination: End,
-  policy: PolicyExplainer | undefined,
-): Pick<AddressFlow, 'source' | 'destination'> | undefined {
-  const targets = addressesOf(destination, policy)
-  return addressesOf(source, policy)
-    .flatMap((from) =>
-      targets.filter((to) => ipFamily(to) === ipFamily(from)).map((to) => ({ source: from, destination: to })),
-    )
-    .at(0)
 }
 
 async function explainByProxy(
@@ -113,6 +132,7 @@ async function explainByProxy(
   { source, destination, protocol, port }: AddressFlow,
   asked: FlowQuery['inInterface'],
 ): Promise<FlowExplanation | ControlAnswer> {
+  if (protocol === 'other') return withoutPorts
   if (families.length === 0) return withoutProxy
   const family = ipFamily(destination)
   const found = families.find(({ plane }) => plane.family === family)
@@ -140,27 +160,49 @@ async function explainByProxy(
   return found.plane.view.explainFlow(packet, world, await readChains(family))
 }
 
+const nothingTraced = { services: [], outcomes: [], reasons: [] }
+
 const withoutProxy: FlowExplanation = {
-  services: [],
-  outcomes: [],
-  reasons: [],
+  ...nothingTraced,
   lines: ['This agent runs without the proxy, so the address is taken for the destination.'],
 }
 
-/** Adds what the policies say of each destination that the packet may get to; they see the source before masquerading. */
-function joinPolicies(proxied: FlowExplanation, flow: AddressFlow, policy: PolicyExplainer | undefined): FlowAnswer {
-  if (policy === undefined) return { ...proxied, policies: [] }
-  const asked = { address: flow.destination, port: flow.port }
-  const passing = proxied.outcomes.filter(({ verdict }) => verdict === 'accept').map(({ destination }) => destination)
-  const destinations = proxied.outcomes.length === 0 ? [asked] : passing
-  const explained = policy.explain(destinations.map(({ address, port }) => ({ ...flow, destination: address, port })))
-  const policies = explained.map((each, index) => ({ ...each, destination: destinations[index] ?? asked }))
+const withoutPorts: FlowExplanation = {
+  ...nothingTraced,
+  lines: [
+    'Rules of Services take TCP, UDP and SCTP only, so the address is taken for the destination.',
+    'ICMP errors about a connection that is allowed always pass.',
+  ],
+}
+
+interface Traced {
+  readonly proxied: FlowExplanation
+  readonly flow: AddressFlow
+  readonly notes: readonly string[]
+}
+
+/** Adds the verdict of the policies on each destination that the packet may get to; they see the source before masquerading. */
+async function joinPolicies(
+  { proxied, flow, notes }: Traced,
+  question: Question | undefined,
+  policy: PolicyExplainer | undefined,
+): Promise<FlowAnswer> {
+  if (question === undefined || policy === undefined) return { ...proxied, policies: [] }
+  const { flows, notes: ways } = await followPorts(question, destinationsOf(proxied, flow))
+  const explained = await question.explain(flows)
+  const policies = explained.map((each, index) => {
+    const { destination: address, port } = flows[index] ?? flow
+    return { ...each, destination: { address, port } }
+  })
   const caveat = policy.caveat()
   return {
     ...proxied,
     policies,
     lines: [
+      ...notes,
       ...proxied.lines,
+      ...(await describeRemoteSource(question, policy, proxied, flow)),
+      ...ways,
       ...describePolicies(policies, true),
       ...describePolicies(policies, false),
       ...(caveat === undefined || policies.length === 0
@@ -170,11 +212,61 @@ function joinPolicies(proxied: FlowExplanation, flow: AddressFlow, policy: Polic
   }
 }
 
+function destinationsOf({ outcomes }: FlowExplanation, flow: AddressFlow): readonly AddressFlow[] {
+  if (outcomes.length === 0) return [flow]
+  return outcomes
+    .filter(({ verdict }) => verdict === 'accept')
+    .map(({ destination: { address, port }, masqueraded }) => ({
+      ...flow,
+      destination: address,
+      port,
+      isMasqueraded: masqueraded,
+    }))
+}
+
+/** Follows ports of nodes that lead to a pod (`hostPort`): policies see the pod's own address and port. */
+async function followPorts(question: Question, flows: readonly AddressFlow[]) {
+  const notes: string[] = []
+  const followed: AddressFlow[] = []
+  for (const flow of flows) {
+    const { protocol, destination, port } = flow
+    const behind = protocol === 'other' ? undefined : await question.behindHostPort(destination, protocol, port)
+    followed.push(behind === undefined ? flow : { ...flow, destination: behind.address, port: behind.port })
+    if (behind !== undefined)
+      notes.push(
+        `Port ${port} of ${destination} is a host port of pod ${behind.pod}, which gets it at port ${behind.port}.`,
+      )
+  }
+  return { flows: followed, notes }
+}
+
+/** Another node translates the addresses of Services for its own pods, by rules that may choose other endpoints. */
+async function describeRemoteSource(
+  question: Question,
+  { nodeName }: PolicyExplainer,
+  { services }: FlowExplanation,
+  { source }: AddressFlow,
+): Promise<readonly string[]> {
+  if (services.length === 0) return []
+  const node = await question.nodeOf(source)
+  if (node === undefined || node === nodeName) return []
+  return [
+    `${source} is on node ${node}, which chooses the endpoint; the rules of Services above are those of ${nodeName}.`,
+  ]
+}
+
 function describePolicies(policies: FlowAnswer['policies'], isAllowed: boolean): readonly string[] {
   const alike = policies.filter((each) => each.isAllowed === isAllowed)
   const more = alike.length - maxExplained
   return [
     ...alike.slice(0, maxExplained).flatMap(({ lines }) => lines),
-    ...(more > 0 ? [`Network policies ${isAllowed ? 'allow' : 'deny'} ${more} more of these destinations.`] : []),
+    ...(more > 0 ? [`Network policies ${isAllowed ? 'allow' : 'deny'} ${more} more: ${nameDestinations(alike)}.`] : []),
   ]
+}
+
+function nameDestinations(policies: FlowAnswer['policies']): string {
+  const names = policies
+    .slice(maxExplained)
+    .map(({ destination: { address, port } }) => renderAddressPort(address, port))
+  return names.length > maxNamed ? `${names.slice(0, maxNamed).join(', ')}, …` : names.join(', ')
 }

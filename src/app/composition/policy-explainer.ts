@@ -1,52 +1,31 @@
-import { localAddresses } from '../../host/index.ts'
-import type { ObjectKey } from '../../model/api-object.ts'
 import type { Ip } from '../../model/ip.ts'
-import type { PolicyCluster, PolicyPod } from '../../model/network-policy.ts'
-import type { Protocol } from '../../model/service.ts'
-import { explainPolicy, PolicyEvaluator, type PolicyExplanation } from '../../node/policy/index.ts'
+import { PolicyQuestion } from '../../node/policy/index.ts'
 
-/** A flow after DNAT. */
-export interface AddressFlow {
-  readonly source: Ip
-  readonly destination: Ip
-  readonly protocol: Protocol
-  readonly port: number
-}
-
-/** The network policies that this node knows, as `platnet explain` asks them. */
+/** The network policies of the cluster, as `platnet explain` asks them. */
 export interface PolicyExplainer {
-  /** Judges by the objects of now, one explanation for each flow. */
-  explain(flows: readonly AddressFlow[]): readonly PolicyExplanation[]
-  /** The addresses of a pod; undefined for a pod that this node does not know. */
-  ipsOf(pod: ObjectKey): readonly Ip[] | undefined
+  readonly nodeName: string
+  /** Opens a question: it sees the objects of now. */
+  open(): Pick<PolicyQuestion, 'find' | 'nodeOf' | 'behindHostPort' | 'explain'>
   /** The reason why this node does not enforce the policies; undefined if it does. */
   caveat(): string | undefined
 }
 
-interface KnownCluster extends PolicyCluster {
-  pod(key: ObjectKey): PolicyPod | undefined
-  podAt(address: Ip): PolicyPod | undefined
+type QuestionParts = ConstructorParameters<typeof PolicyQuestion>[0]
+
+interface ExplainerParts extends Omit<QuestionParts, 'isOwnAddress' | 'lookup'> {
+  readonly caveat: () => string | undefined
+  readonly ownAddresses: () => ReadonlySet<Ip>
+  /** Undefined until the agent knows its API server. */
+  readonly lookup: () => QuestionParts['lookup']
 }
 
-export function createPolicyExplainer(state: KnownCluster, caveat: () => string | undefined): PolicyExplainer {
+export function createPolicyExplainer({ caveat, ownAddresses, lookup, ...parts }: ExplainerParts): PolicyExplainer {
   return {
+    nodeName: parts.nodeName,
     caveat,
-    ipsOf: (pod) => state.pod(pod)?.ips,
-    explain: (flows) => {
-      const own = localAddresses()
-      const evaluator = new PolicyEvaluator(state, {
-        judges: 'this-node',
-        isNodeAddress: (address) => own.has(address),
-        podAt: (address) => state.podAt(address),
-      })
-      return flows.map(({ source, destination, protocol, port }) =>
-        explainPolicy(evaluator, {
-          source: { address: source },
-          destination: { address: destination },
-          protocol,
-          port,
-        }),
-      )
+    open: () => {
+      const own = ownAddresses()
+      return new PolicyQuestion({ ...parts, isOwnAddress: (address) => own.has(address), lookup: lookup() })
     },
   }
 }

@@ -14,8 +14,8 @@ import type { AllowedByRule, Direction, DirectionVerdict, Flow, FlowEnd, PolicyM
 export interface EvaluatorOptions {
   /** `this-node`: egress of local pods and ingress to local pods only, as this node's rules judge. */
   readonly judges: 'this-node' | 'everywhere'
-  /** Whether an address is this node's own; the node and its pods always reach each other. */
-  readonly isNodeAddress?: (address: Ip) => boolean
+  /** Whether an address is one of the node of this pod, which and its pods always reach each other. */
+  readonly isNodeAddress?: (address: Ip, pod: PolicyPod) => boolean
   /** Finds the pod that has an address. By default an index of all pods, built on first use. */
   readonly podAt?: (address: Ip) => PolicyPod | undefined
 }
@@ -131,14 +131,14 @@ export class PolicyEvaluator {
     if (pod === undefined) return unjudged.noPod
     if (this.#options.judges === 'this-node' && !pod.isLocal) return unjudged.otherNode
     if (peer.pod?.key === pod.key) return unjudged.itself
-    if (pod.isLocal && this.#isThisNode(peer)) return unjudged.ownNode
+    if (this.#isNodeOf(pod, peer)) return unjudged.ownNode
     if (pod.isUnknown === true) return unknownPod
     const policies = this.#isolationOf(pod)[direction]
     return policies.length === 0 ? unjudged.notIsolated : policies
   }
 
-  #isThisNode({ pod, address }: Party): boolean {
-    return pod === undefined && address !== undefined && this.#options.isNodeAddress?.(address) === true
+  #isNodeOf(subject: PolicyPod, { pod, address }: Party): boolean {
+    return pod === undefined && address !== undefined && this.#options.isNodeAddress?.(address, subject) === true
   }
 
   #findAllowing(policies: readonly CompiledPolicy[], question: Question): AllowedByRule | undefined {

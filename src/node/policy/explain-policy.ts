@@ -1,29 +1,98 @@
+import type { Ip } from '../../model/ip.ts'
+import type { PolicyPod } from '../../model/network-policy.ts'
 import type { PolicyEvaluator } from './evaluate.ts'
 import type { DeniedByPolicies, Direction, DirectionVerdict, Flow, FlowEnd, Verdict } from './verdict.ts'
 
 /** The verdict about one flow, also in sentences. */
 export interface PolicyExplanation {
+  /** Whether no direction that is judged denies it. */
   readonly isAllowed: boolean
   readonly verdict: Verdict
+  /** The nodes that enforce the verdict of a direction, as far as a pod is judged there and its node is known. */
+  readonly nodes: Readonly<Partial<Record<Direction, string>>>
+  /** The directions that are not judged, because it is not known whose address their end is. */
+  readonly unjudged: readonly Direction[]
   readonly lines: readonly string[]
+}
+
+/** The facts about the ends of a flow that an evaluator does not know. */
+export interface FlowFacts {
+  /** Undefined where the destination sees the source itself. */
+  readonly sourceAtDestination?: Ip | undefined
+  /** The node of a pod, which enforces what its policies say; undefined where it is not known. */
+  nodeOf?(pod: PolicyPod): string | undefined
+  /** The reason why it is not known whose address it is; undefined where it is known. */
+  whyUnknown?(address: Ip): string | undefined
 }
 
 /** Limit of the rules that are named of what denies a flow. */
 const maxNamedRules = 12
 
 /** Judges a flow and says which policy and rule allow it, or why none does; once for each direction. */
-export function explainPolicy(evaluator: PolicyEvaluator, flow: Flow): PolicyExplanation {
-  const verdict = evaluator.judge(flow)
+export function explainPolicy(evaluator: PolicyEvaluator, flow: Flow, facts: FlowFacts = {}): PolicyExplanation {
+  const arriving = { ...flow, source: seenSource(flow, facts) }
+  const verdict = joinVerdicts(evaluator.judge(flow), evaluator.judge(arriving))
+  const sides = [
+    describeSide(evaluator, 'egress', verdict, [flow.source, flow.destination], facts),
+    describeSide(evaluator, 'ingress', verdict, [flow.destination, arriving.source], facts),
+  ]
   const [source, destination] = [describeEnd(evaluator, flow.source), describeEnd(evaluator, flow.destination)]
   const service = flow.protocol === 'other' ? 'protocols without ports' : `${flow.protocol} port ${flow.port}`
-  const outcome = verdict.isAllowed ? 'allow' : 'deny'
+  const unjudged = sides.flatMap(({ direction, isJudged }) => (isJudged ? [] : [direction]))
+  const scope = verdict.isAllowed && unjudged.length > 0 ? ', as far as they could be judged' : ''
   return {
     isAllowed: verdict.isAllowed,
     verdict,
+    nodes: Object.fromEntries(sides.flatMap(({ direction, node }) => (node === undefined ? [] : [[direction, node]]))),
+    unjudged,
     lines: [
-      `Network policies ${outcome} ${service} from ${source} to ${destination}.`,
-      ...describeDirection('egress', verdict.egress, source, destination),
-      ...describeDirection('ingress', verdict.ingress, destination, source),
+      `Network policies ${verdict.isAllowed ? 'allow' : 'deny'} ${service} from ${source} to ${destination}${scope}.`,
+      ...sides.flatMap(({ lines }) => lines),
+    ],
+  }
+}
+
+function seenSource({ source }: Flow, { sourceAtDestination }: FlowFacts): FlowEnd {
+  return sourceAtDestination === undefined ? source : { address: sourceAtDestination }
+}
+
+function joinVerdicts({ egress }: Verdict, { ingress }: Verdict): Verdict {
+  return { isAllowed: egress.isAllowed && ingress.isAllowed, egress, ingress }
+}
+
+interface Side {
+  readonly direction: Direction
+  readonly isJudged: boolean
+  readonly node: string | undefined
+  readonly lines: readonly string[]
+}
+
+function describeSide(
+  evaluator: PolicyEvaluator,
+  direction: Direction,
+  verdicts: Verdict,
+  [own, other]: readonly [FlowEnd, FlowEnd],
+  { sourceAtDestination, nodeOf, whyUnknown }: FlowFacts,
+): Side {
+  const pod = evaluator.podOf(own)
+  const node = pod && nodeOf?.(pod)
+  const why = pod === undefined && own.address !== undefined ? whyUnknown?.(own.address) : undefined
+  const [ownText, otherText] = [describeEnd(evaluator, own), describeEnd(evaluator, other)]
+  const [first = '', ...details] =
+    why === undefined
+      ? reasonsOf(direction, verdicts[direction], ownText, otherText)
+      : [`not judged: if ${ownText} is the address of a pod, its node decides; ${why}.`]
+  const masked = direction === 'ingress' && sourceAtDestination !== undefined
+  return {
+    direction,
+    isJudged: why === undefined,
+    node,
+    lines: [
+      `  ${direction}${node === undefined ? '' : `, on node ${node}`}: ${first}`,
+      ...details.map((line) => `    ${line}`),
+      ...(masked
+        ? [`    The packet comes there from ${otherText}, an address of the node that it passes before.`]
+        : []),
     ],
   }
 }
@@ -35,16 +104,6 @@ function describeEnd(evaluator: PolicyEvaluator, end: FlowEnd): string {
   return end.address === undefined ? `pod ${pod.key}` : `pod ${pod.key} (${end.address})`
 }
 
-function describeDirection(
-  direction: Direction,
-  verdict: DirectionVerdict,
-  own: string,
-  other: string,
-): readonly string[] {
-  const [first = '', ...details] = reasonsOf(direction, verdict, own, other)
-  return [`  ${direction}: ${first}`, ...details.map((line) => `    ${line}`)]
-}
-
 function reasonsOf(direction: Direction, verdict: DirectionVerdict, own: string, other: string): readonly string[] {
   switch (verdict.reason) {
     case 'no-pod':
@@ -54,7 +113,7 @@ function reasonsOf(direction: Direction, verdict: DirectionVerdict, own: string,
     case 'itself':
       return ['a pod always reaches itself.']
     case 'own-node':
-      return [`${other} is this node; a node and its own pods always reach each other.`]
+      return [`${other} is its node; a node and its own pods always reach each other.`]
     case 'not-isolated':
       return [`no policy isolates ${own} in this direction.`]
     case 'rule':

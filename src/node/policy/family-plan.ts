@@ -1,5 +1,6 @@
 import { inSlices, TimeSlice } from '../../loop/time-slice.ts'
 import type { ObjectKey } from '../../model/api-object.ts'
+import { cidrContains, hostCidr, type Ip } from '../../model/ip.ts'
 import type { PolicyChanges } from '../../model/network-policy.ts'
 import type { SetChange } from '../../netfilter/member-sets.ts'
 import type { PolicyRuleSettings } from '../../netfilter/policy/settings.ts'
@@ -12,14 +13,23 @@ const allowingSets = /^PLAT-NP-(P|N|KNOWN)[46]/
 /** Plans the rules of one family for `FamilySync`. */
 export class LivePlan implements FamilyPlan {
   readonly #plan: PolicyPlan
+  #settings: PolicyRuleSettings
 
   constructor(settings: PolicyRuleSettings) {
+    this.#settings = settings
     this.#plan = new PolicyPlan(settings)
   }
 
   /** The next step hands over what other settings change. */
   configure(settings: PolicyRuleSettings): void {
+    this.#settings = settings
     this.#plan.configure(settings)
+  }
+
+  /** Whether an address that no known pod has is isolated. */
+  isolatesUnknown(address: Ip): boolean {
+    const { isolatesUnknown, podCidrs } = this.#settings
+    return isolatesUnknown && podCidrs.some((cidr) => cidrContains(cidr, hostCidr(address)))
   }
 
   async take(changes: PolicyChanges): Promise<PlannedWrite> {

@@ -35,7 +35,7 @@ interface AllowedUnjudged {
   readonly isAllowed: true
   /**
    * `no-pod`: the end is no pod; `other-node`: the pod runs on another node, which judges it; `itself`: the pod sends to itself;
-   * `own-node`: the other end is this node; `not-isolated`: no policy selects the pod in this direction.
+   * `own-node`: the other end is the node of the pod; `not-isolated`: no policy selects the pod in this direction.
    */
   readonly reason: 'no-pod' | 'other-node' | 'itself' | 'own-node' | 'not-isolated'
 }

@@ -190,6 +190,8 @@ describe('the commands that ask the running proxy', () => {
     const other = await platnet('explain', '10.244.0.77', '10.96.0.10:81/udp')
     assert.match(other.stdout, /belongs to no Service on this node\.\nIt goes on untouched\./)
     assert.match(other.stdout, /At 10\.96\.0\.10 there are only 80\/TCP \(default\/web:http\)\./)
+    const pinged = await platnet('explain', '10.244.0.77', '10.244.1.2/icmp')
+    assert.match(pinged.stdout, /^Rules of Services take TCP, UDP and SCTP only/)
     const json = await platnet('explain', '10.244.0.77', '10.96.0.11:80', '-o', 'json')
     assert.equal(JSON.parse(json.stdout).outcomes[0].verdict, 'reject')
   })

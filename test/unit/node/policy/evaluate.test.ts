@@ -21,7 +21,11 @@ interface World {
 
 function evaluatorOf({ policies, pods: present = cornerPods, options = {} }: World): PolicyEvaluator {
   const cluster = clusterOf({ policies, pods: present, namespaces: cornerNamespaces })
-  return new PolicyEvaluator(cluster, { judges: 'everywhere', isNodeAddress: (ip) => ip === cornerNode, ...options })
+  return new PolicyEvaluator(cluster, {
+    judges: 'everywhere',
+    isNodeAddress: (ip, { isLocal }) => isLocal && ip === cornerNode,
+    ...options,
+  })
 }
 
 describe('the evaluator, by corners of the semantics:', () => {

@@ -9,7 +9,7 @@ import { cornerNamespaces, cornerNode, cornerPods, flowOf } from '../../../helpe
 function explain(flow: string, policies: readonly NetworkPolicy[], options: Partial<EvaluatorOptions> = {}) {
   const pods = [...cornerPods, podOf('x/new', ['10.244.0.9'], { isUnknown: true })]
   const cluster = clusterOf({ policies, pods, namespaces: cornerNamespaces })
-  const isNodeAddress = (ip: string) => ip === cornerNode
+  const isNodeAddress = (ip: string, { isLocal }: { isLocal: boolean }) => isLocal && ip === cornerNode
   return explainPolicy(new PolicyEvaluator(cluster, { judges: 'everywhere', isNodeAddress, ...options }), flowOf(flow))
     .lines
 }
@@ -56,7 +56,7 @@ describe('the explanation of a verdict', () => {
   const policies = [policyOf('x/p', { ingress: [], egress: [] })]
   const reasons: readonly [string, string, RegExp][] = [
     ['a pod and itself', 'x/a > x/a TCP 1', /allow.*egress: a pod always reaches itself/s],
-    ['a pod and its node', 'x/a > 10.244.0.254 TCP 1', /egress: 10\.244\.0\.254 is this node; a node and its own pods/],
+    ['a pod and its node', 'x/a > 10.244.0.254 TCP 1', /egress: 10\.244\.0\.254 is its node; a node and its own pods/],
     [
       'a pod whose object is not known',
       '10.244.0.9 > 192.0.2.1 TCP 1',
