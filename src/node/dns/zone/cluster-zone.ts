@@ -152,7 +152,8 @@ export class ClusterZone {
     }
     for (const { name, stamp, answers } of planned) {
       const key = name.toString('latin1')
-      const isAsBefore = stamp !== undefined && stamp === gone.get(key)?.stamp
+      const before = gone.get(key)?.stamp
+      const isAsBefore = stamp !== undefined && before !== undefined && stamp() === before()
       gone.delete(key)
       if (!isAsBefore) this.#put(zone, { name, answers: yield* answers() })
       yield

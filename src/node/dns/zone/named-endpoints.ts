@@ -69,18 +69,16 @@ export interface Touched {
 }
 
 /**
- * Finds what changes where some slices differ: the labels and addresses of their endpoints. Other slices are only searched for endpoints that
- * share those, so that most of a large Service costs no more than a comparison.
+ * Finds what changes where some slices differ: the labels and addresses of the endpoints that differ. All others are only searched for endpoints
+ * that share those, so that most of a large Service, and of a large slice, costs no more than a comparison.
  */
 export function* findTouched(
   before: readonly EndpointSlice[],
   after: readonly EndpointSlice[],
   rules: NamingRules,
 ): Generator<void, Touched> {
-  const [old, next] = [new Set(before), new Set(after)]
-  const changed = [...old.symmetricDifference(next)]
-  const addresses = new Set(changed.flatMap(({ endpoints }) => endpoints.flatMap(addressesOf)))
-  yield
+  const differing = yield* differingEndpoints(before, after)
+  const addresses = new Set(differing.flatMap(addressesOf))
   const labels = new Set<string>()
   for (const slices of [before, after]) {
     const named = yield* nameEndpoints(slices, (address) => addresses.has(address))
@@ -88,11 +86,56 @@ export function* findTouched(
     yield
   }
   const sharing = new Set(addresses)
-  for (const { endpoints } of old.intersection(next)) {
+  for (const { endpoints } of after) {
     for (const endpoint of endpoints) for (const address of sharers(endpoint, labels)) sharing.add(address)
     yield
   }
   return { labels, addresses, sharing }
+}
+
+/** Returns the endpoints that are not in the same slice of both lists. A slice has one `source` in both. */
+function* differingEndpoints(
+  before: readonly EndpointSlice[],
+  after: readonly EndpointSlice[],
+): Generator<void, readonly Endpoint[]> {
+  const gone = new Map(before.map((slice) => [slice.source, slice]))
+  const differing: (readonly Endpoint[])[] = []
+  for (const slice of after) {
+    const old = gone.get(slice.source)
+    gone.delete(slice.source)
+    if (old === slice) continue
+    const hasSamePorts = old !== undefined && JSON.stringify(old.ports) === JSON.stringify(slice.ports)
+    if (hasSamePorts) differing.push(endpointsOfOne(old.endpoints, slice.endpoints))
+    else differing.push(old?.endpoints ?? [], slice.endpoints)
+    yield
+  }
+  return [...differing, ...Array.from(gone.values(), ({ endpoints }) => endpoints)].flat()
+}
+
+/** Returns the endpoints that only one of the lists has, and those that have another order in the other list. */
+function endpointsOfOne(before: readonly Endpoint[], after: readonly Endpoint[]): readonly Endpoint[] {
+  const places = new Map(after.map(({ address }, place) => [address, place]))
+  const kept = new Set<number>()
+  let next = 0
+  const gone = before.filter((endpoint) => {
+    const place = places.get(endpoint.address) ?? -1
+    const same = place < next ? undefined : after[place]
+    if (same === undefined || !hasSameNames(endpoint, same)) return true
+    kept.add(place)
+    next = place + 1
+    return false
+  })
+  return [...gone, ...after.filter((_, place) => !kept.has(place))]
+}
+
+function hasSameNames(a: Endpoint, b: Endpoint): boolean {
+  return (
+    a.address === b.address &&
+    a.ready === b.ready &&
+    a.hostname === b.hostname &&
+    a.target === b.target &&
+    a.otherAddresses?.join() === b.otherAddresses?.join()
+  )
 }
 
 /** Returns the addresses of an endpoint that may have one of the labels. */

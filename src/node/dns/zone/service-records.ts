@@ -21,8 +21,8 @@ export interface ServiceView {
 /** One name of a Service and its answers. */
 export interface ServiceName {
   readonly name: WireName
-  /** Equal stamps mean equal answers under the same name and settings. Without a stamp only the answers show whether they differ. */
-  readonly stamp?: string
+  /** Makes a text. Equal texts mean equal answers under the same name and settings; without it only the answers show whether they differ. */
+  readonly stamp?: () => string
   /** Makes the answers, in steps. Most names of a Service that changes stay as they were or are only removed, so answers are made on demand. */
   readonly answers: () => Generator<void, readonly PlannedAnswer[]>
 }
@@ -250,23 +250,23 @@ function* planEndpoints(naming: Naming, extent: Extent): Generator<void, Service
   }
   const names: ServiceName[] = []
   for (const [label, sharing] of byLabel) {
-    names.push(sharedName(below(naming.base, label), sharing, naming))
+    names.push(sharedName(below(naming.base, label), sharing, naming.ttl))
     if (names.length % endpointsInStep === 0) yield
   }
   return names
 }
 
-/** Makes SRV records that lead to the name that was asked for. */
-function sharedName(name: WireName, sharing: readonly NamedEndpoint[], naming: Naming): ServiceName {
-  const own: Naming = {
-    ...naming,
-    nameOf: () => name,
-    // biome-ignore lint/correctness/useYield: they are there
-    *endpoints() {
-      return sharing
+/** Plans a name with SRV records that lead to that name. */
+function sharedName(name: WireName, sharing: readonly NamedEndpoint[], ttl: number): ServiceName {
+  return {
+    name,
+    stamp: () => sharing.map(stampOf).join(),
+    answers: () => {
+      const targets = sharing.flatMap(({ address, ports }) => ports.map(({ port }) => ({ port, name, address })))
+      const addresses = sharing.map(({ address }) => address)
+      return planAnswers({ name, ttl, addresses, targets, count: targets.length })
     },
   }
-  return { name, stamp: sharing.map(stampOf).join(), answers: () => planServed(name, own) }
 }
 
 function stampOf({ address, ports }: NamedEndpoint): string {

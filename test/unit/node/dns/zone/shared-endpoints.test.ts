@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, mock, test } from 'node:test'
 import type { Ip } from '../../../../../src/model/ip.ts'
+import { recordType } from '../../../../../src/node/dns/wire/codes.ts'
 import { AnswerTableWriter } from '../../../../../src/node/dns/zone/answer-table-writer.ts'
 import { ReverseIndex, type ReverseTargets } from '../../../../../src/node/dns/zone/reverse-index.ts'
 import { TestZone } from '../../../../helpers/dns-zone.ts'
-import { ip, makeService, makeSlice } from '../../../../helpers/services.ts'
+import { ip, makeEndpoint, makeService, makeSlice } from '../../../../helpers/services.ts'
 
 const addresses = Array.from({ length: 300 }, (_, index) => ip(`10.244.${index >> 7}.${(index & 127) + 1}`))
 
@@ -79,15 +80,34 @@ describe('an address that several Services share', () => {
   })
 })
 
+test('endpoints of one hostname that change places in their slice are answered in the new order', () => {
+  const zone = new TestZone().synced()
+  const service = makeService('default/web', '10.96.0.1', { headless: true, clusterIps: [] })
+  const endpoints = ['10.0.0.1', '10.0.0.2', '10.0.0.3'].map((address) => makeEndpoint(address, { hostname: 'a' }))
+  for (const order of [endpoints, endpoints.toReversed()]) {
+    zone.add({ service, slices: [makeSlice(service.key, [['', 'TCP', 80]], order)] })
+    const { answer } = zone.ask('a.web.default.svc.cluster.local', recordType.A)
+    assert.deepEqual(
+      answer.map(({ data }) => data.join('.')),
+      order.map(({ address }) => address),
+    )
+  }
+})
+
 test('one more endpoint of a Service changes its own names, whatever others have the same endpoints', () => {
   const { zone } = new TestZone().synced()
   for (let service = 0; service < 20; service += 1) zone.setService(...sharing(`default/s${service}`, 100))
   const put = mock.method(AnswerTableWriter.prototype, 'put')
-  const [key, view] = sharing('default/s0', 101)
-  for (const _ of zone.setServiceInSteps(key, view));
+  const [key, { service, slices }] = sharing('default/s0', 100)
+  zone.setService(key, { service, slices })
+  put.mock.resetCalls()
+  const view = { service, slices: sharing(key, 101)[1].slices }
+  const steps = [...zone.setServiceInSteps(key, view)].length
   const forward = put.mock.callCount()
   const reverse = [...zone.answerReverseInSteps()].length
   put.mock.restore()
   assert.ok(forward > 0 && forward <= 6, `${forward} names were made anew`)
   assert.equal(reverse, 1)
+  // The 100 endpoints that stay are no steps.
+  assert.ok(steps < 50, `${steps} steps`)
 })
