@@ -58,7 +58,7 @@ export interface PolicyPod {
   readonly key: ObjectKey
   readonly namespace: string
   readonly labels: Labels
-  /** At most one address of each family; empty until the pod's network is announced or its status is written. */
+  /** Hardly ever more than one address of a family; empty until the pod's network is announced or its status is written. */
   readonly ips: readonly Ip[]
   /** Whether the pod runs on this node. */
   readonly isLocal: boolean

@@ -35,7 +35,7 @@ export interface FlowCutterMetrics {
 
 const maxGapMs = 5_000
 /** A deletion takes about 7 ms, and a write of rules waits for so many at most. */
-const deletionsPerHold = 8
+const deletionsPerHold = 4
 
 /**
  * Deletes the tracked connections that policies no longer allow, and only those: an established one is not judged by the rules, so it would

@@ -17,7 +17,7 @@ import type { PlannedChains } from './plan-chains.ts'
 import type { PlannedMembers } from './plan-members.ts'
 
 interface Place {
-  readonly address: Ip
+  readonly addresses: readonly Ip[]
   readonly group: string
 }
 
@@ -49,13 +49,14 @@ export class PolicyGroups {
   }
 
   /** Places a pod that the policies of these chains isolate, in sorted order; none, or no address: the pod is not isolated here. */
-  place(pod: ObjectKey, address: Ip | undefined, policyChains: readonly string[]): void {
+  place(pod: ObjectKey, addresses: readonly Ip[], policyChains: readonly string[]): void {
     const before = this.#places.get(pod)
-    const group = policyChains.length === 0 ? undefined : groupId(policyChains)
-    if (before?.address === address && before?.group === group) return
-    if (address !== undefined && group !== undefined) {
-      this.#enter({ address, group }, policyChains)
-      this.#places.set(pod, { address, group })
+    const isPlaced = policyChains.length > 0 && addresses.length > 0
+    const place = isPlaced ? { addresses, group: groupId(policyChains) } : undefined
+    if (before?.group === place?.group && before?.addresses.join() === place?.addresses.join()) return
+    if (place !== undefined) {
+      this.#enter(place, policyChains)
+      this.#places.set(pod, place)
     } else this.#places.delete(pod)
     if (before !== undefined) this.#leave(before)
   }
@@ -74,18 +75,18 @@ export class PolicyGroups {
     )
   }
 
-  #enter({ address, group }: Place, policyChains: readonly string[]): void {
+  #enter({ addresses, group }: Place, policyChains: readonly string[]): void {
     const count = this.#groups.get(group)
     if (count === undefined) this.#addGroup(group, policyChains)
     this.#groups.set(group, (count ?? 0) + 1)
-    for (const set of this.#setsOf(group)) this.#members.add(set, address)
+    for (const set of this.#setsOf(group)) for (const address of addresses) this.#members.add(set, address)
   }
 
-  #leave({ address, group }: Place): void {
+  #leave({ addresses, group }: Place): void {
     const count = this.#groups.get(group) ?? 0
     this.#groups.set(group, count - 1)
     if (count === 1) this.#empty.add(group)
-    for (const set of this.#setsOf(group)) this.#members.remove(set, address)
+    for (const set of this.#setsOf(group)) for (const address of addresses) this.#members.remove(set, address)
   }
 
   #setsOf(group: string): readonly string[] {

@@ -137,17 +137,8 @@ export class PolicySets {
 
   #change(verb: 'add' | 'remove', set: PolicySet, pod: PolicyPod, labels: Labels | undefined): void {
     if (!holdsPod(set, pod, labels)) return
-    const address = addressOf(pod, this.#family)
-    if (address === undefined) return
-    if (set.port === undefined) {
-      this.#members[verb](set.name, address)
-      return
-    }
-    const { name, protocol } = set.port
-    for (const port of pod.ports) {
-      if (port.name === name && port.protocol === protocol)
-        this.#members[verb](set.name, portElement(address, protocol, port.port))
-    }
+    for (const address of addressesOf(pod, this.#family))
+      for (const element of elementsOf(set, pod, address)) this.#members[verb](set.name, element)
   }
 
   #describe({ port }: PolicySet): MemberSet {
@@ -155,9 +146,17 @@ export class PolicySets {
   }
 }
 
-/** The pod's address in this family. */
-export function addressOf({ ips }: PolicyPod, family: IpFamily): Ip | undefined {
-  return ips.find((ip) => ipFamily(ip) === family)
+/** The pod's addresses in this family: hardly ever more than one. */
+export function addressesOf({ ips }: PolicyPod, family: IpFamily): readonly Ip[] {
+  return ips.filter((ip) => ipFamily(ip) === family)
+}
+
+/** The address, or with each of its ports of the set's name. */
+function elementsOf({ port: wanted }: PolicySet, { ports }: PolicyPod, address: Ip): readonly string[] {
+  if (wanted === undefined) return [address]
+  return ports
+    .filter(({ name, protocol }) => name === wanted.name && protocol === wanted.protocol)
+    .map(({ protocol, port }) => portElement(address, protocol, port))
 }
 
 function holdsPod({ pods }: PolicySet, pod: PolicyPod, labels: Labels | undefined): boolean {

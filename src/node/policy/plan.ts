@@ -13,7 +13,7 @@ import { PlannedChains } from './plan-chains.ts'
 import { PolicyGroups } from './plan-groups.ts'
 import { NamespaceIndex } from './plan-index.ts'
 import { PlannedMembers } from './plan-members.ts'
-import { addressOf, PolicySets } from './plan-policy-sets.ts'
+import { addressesOf, PolicySets } from './plan-policy-sets.ts'
 import { Selections } from './plan-selections.ts'
 
 /** The difference from the step before. It must reach the kernel in this order: new sets and elements, chains, elements and sets that go. */
@@ -170,7 +170,7 @@ export class PolicyPlan implements PolicyCluster {
 
   /** Returns the policies that select the pod now or did before, if it is local. */
   #updatePod(key: ObjectKey, pod: PolicyPod | undefined): Iterable<ObjectKey> {
-    const next = pod && addressOf(pod, this.#family) !== undefined ? pod : undefined
+    const next = pod && addressesOf(pod, this.#family).length > 0 ? pod : undefined
     const before = this.#pods.replace(key, next)
     this.#replaceAddress(before, next)
     this.#sets.replacePod(before, next)
@@ -182,19 +182,17 @@ export class PolicyPlan implements PolicyCluster {
 
   /** An address may be another pod's already, in whichever order the two pods come. */
   #replaceAddress(before: PolicyPod | undefined, next: PolicyPod | undefined): void {
-    const [old, address] = [before, next].map((pod) => pod && addressOf(pod, this.#family))
-    if (old !== undefined && this.#podsByAddress.get(old)?.key === before?.key) this.#podsByAddress.delete(old)
-    if (next !== undefined && address !== undefined) this.#podsByAddress.set(address, next)
+    const [old = [], now = []] = [before, next].map((pod) => pod && addressesOf(pod, this.#family))
+    for (const address of old)
+      if (this.#podsByAddress.get(address)?.key === before?.key) this.#podsByAddress.delete(address)
+    if (next !== undefined) for (const address of now) this.#podsByAddress.set(address, next)
   }
 
   #changeFixedSets(verb: 'add' | 'remove', pod: PolicyPod): void {
-    const address = addressOf(pod, this.#family)
-    if (address === undefined) return
     const { known, unknown, isolated, denied } = fixedSets(this.#family)
-    this.#members[verb](known, address)
-    if (pod.isUnknown !== true) return
     const isolating = policyDirections.flatMap((direction) => [isolated[direction], denied[direction]])
-    for (const set of [unknown, ...isolating]) this.#members[verb](set, address)
+    const sets = pod.isUnknown === true ? [known, unknown, ...isolating] : [known]
+    for (const address of addressesOf(pod, this.#family)) for (const set of sets) this.#members[verb](set, address)
   }
 
   /**
@@ -228,9 +226,9 @@ export class PolicyPlan implements PolicyCluster {
 
   #regroup(key: ObjectKey): void {
     const pod = this.#selections.pod(key)
-    const address = pod && addressOf(pod, this.#family)
+    const addresses = pod === undefined ? [] : addressesOf(pod, this.#family)
     for (const direction of policyDirections)
-      this.#groups[direction].place(key, address, this.#chainsOf(key, direction))
+      this.#groups[direction].place(key, addresses, this.#chainsOf(key, direction))
   }
 
   /** The chains of the policies that isolate a local pod in this direction, in the order of the policies. */

@@ -7,6 +7,7 @@ import type { PolicyRuleSettings } from '../../../../src/netfilter/policy/settin
 import { PolicyEvaluator } from '../../../../src/node/policy/evaluate.ts'
 import { PolicyPlan } from '../../../../src/node/policy/plan.ts'
 import type { Flow } from '../../../../src/node/policy/verdict.ts'
+import { ipOf } from '../../../helpers/addresses.ts'
 import { anyFlow } from '../../../helpers/arbitrary-policies.ts'
 import { clusterOf } from '../../../helpers/policy-cluster.ts'
 import {
@@ -32,10 +33,27 @@ function ofFamily(flows: readonly Flow[], family: IpFamily): readonly Flow[] {
 
 const anyFlows = fc.array(anyFlow, { minLength: 30, maxLength: 30 })
 
+type Cluster = Parameters<typeof changesBetween>[1]
+
+/** The first pod has one more address of each family. */
+function withMoreAddresses(cluster: Cluster): Cluster {
+  const [first, ...others] = cluster.pods
+  if (first === undefined) return cluster
+  return { ...cluster, pods: [{ ...first, ips: [...first.ips, ipOf('10.244.0.4'), ipOf('fd00:0::4')] }, ...others] }
+}
+
+/** A pod sends to another address of its own without a rule. */
+function isBetweenOwn({ pods }: Cluster, { source, destination }: Flow): boolean {
+  const isOf = (ips: readonly string[], end: Flow['source']) => end.address !== undefined && ips.includes(end.address)
+  return source.address !== destination.address && pods.some(({ ips }) => isOf(ips, source) && isOf(ips, destination))
+}
+
 describe('the plan of NetworkPolicy', () => {
-  test('its chains and sets judge each flow as the evaluator does', () => {
+  test('its chains and sets judge each flow as the evaluator does, also where pods have several addresses', () => {
     fc.assert(
-      fc.property(anyState, anyFlows, (cluster, flows) => {
+      fc.property(anyState, fc.boolean(), anyFlows, (state, hasMore, all) => {
+        const cluster = hasMore ? withMoreAddresses(state) : state
+        const flows = all.filter((flow) => !isBetweenOwn(cluster, flow))
         const evaluator = new PolicyEvaluator(clusterOf(cluster), { judges: 'this-node' })
         for (const family of families) {
           const kernel = new PolicyKernel(family)
