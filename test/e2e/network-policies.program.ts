@@ -45,9 +45,10 @@ function ask(host: string): Promise<string> {
   })
 }
 
-async function explain(source: string, target: string): Promise<string> {
-  const args = ['explain', source, target, '--control-socket', lab.controlSocket]
-  return (await runProgram(launcher, args, { timeoutMs: deadlineMs })).stdout
+/** A command of the operator. */
+async function platnet(...args: readonly string[]): Promise<string> {
+  const whole = [...args, '--control-socket', lab.controlSocket]
+  return (await runProgram(launcher, whole, { timeoutMs: deadlineMs })).stdout
 }
 
 await lab.build()
@@ -81,7 +82,8 @@ const seen = {
   muted: [...muted],
   friend: [...new Set((await lab.logs('friend')).trimEnd().split('\n'))],
   status: await lab.status(),
-  explained: await explain('default/guest', `${ip}:8080`),
+  explained: await platnet('explain', 'default/guest', `${ip}:8080`),
+  plan: await platnet('plan'),
   metrics: (await lab.metrics()).split('\n').filter((line) => line.startsWith('platnet_policy_')),
   denial: JSON.parse(lines.find((line) => line.includes('denied by policy') && line.includes('guest')) ?? '{}'),
 }

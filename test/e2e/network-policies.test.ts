@@ -35,8 +35,17 @@ describe('NetworkPolicies of the API on pods that really run', {
     )
   })
 
-  test('explain names the policy that denies', () => {
-    assert.match(seen.explained, /default\/web/)
+  test('status names the watch of the Node of Services and that of policies', () => {
+    assert.match(seen.status, /^ {2}ok +node: /m)
+    assert.match(seen.status, /^ {2}ok +policy-node: /m)
+  })
+
+  test('plan compares the rules and sets of policies with the kernel', () => {
+    assert.match(seen.plan, /^IPv4 network policies: the kernel holds the rules that it should$/m)
+  })
+
+  test('explain names the policy that denies, and the node that enforces it', () => {
+    assert.match(seen.explained, /ingress, on node node-1: denied: .*\n +default\/web spec\.ingress\[0\]/)
   })
 
   test('denied packets are counted by pod and logged with the pods and the reason', () => {

@@ -21,6 +21,8 @@ export interface FlowFacts {
   readonly sourceAtDestination?: Ip | undefined
   /** The node of a pod, which enforces what its policies say; undefined where it is not known. */
   nodeOf?(pod: PolicyPod): string | undefined
+  /** The node whose own address it is; undefined where it is none. */
+  nodeAt?(address: Ip): string | undefined
   /** The reason why it is not known whose address it is; undefined where it is known. */
   whyUnknown?(address: Ip): string | undefined
 }
@@ -72,29 +74,37 @@ function describeSide(
   direction: Direction,
   verdicts: Verdict,
   [own, other]: readonly [FlowEnd, FlowEnd],
-  { sourceAtDestination, nodeOf, whyUnknown }: FlowFacts,
+  facts: FlowFacts,
 ): Side {
   const pod = evaluator.podOf(own)
-  const node = pod && nodeOf?.(pod)
-  const why = pod === undefined && own.address !== undefined ? whyUnknown?.(own.address) : undefined
+  const node = pod && facts.nodeOf?.(pod)
   const [ownText, otherText] = [describeEnd(evaluator, own), describeEnd(evaluator, other)]
-  const [first = '', ...details] =
-    why === undefined
-      ? reasonsOf(direction, verdicts[direction], ownText, otherText)
-      : [`not judged: if ${ownText} is the address of a pod, its node decides; ${why}.`]
-  const masked = direction === 'ingress' && sourceAtDestination !== undefined
+  const bare = pod === undefined ? describeBareAddress(own, facts) : undefined
+  const [first = '', ...details] = bare?.lines ?? reasonsOf(direction, verdicts[direction], ownText, otherText)
+  const isMasked = direction === 'ingress' && facts.sourceAtDestination !== undefined
   return {
     direction,
-    isJudged: why === undefined,
+    isJudged: bare?.isJudged ?? true,
     node,
     lines: [
       `  ${direction}${node === undefined ? '' : `, on node ${node}`}: ${first}`,
       ...details.map((line) => `    ${line}`),
-      ...(masked
+      ...(isMasked
         ? [`    The packet comes there from ${otherText}, an address of the node that it passes before.`]
         : []),
     ],
   }
+}
+
+/** Describes an end that is no pod, as far as more is known of it than that. */
+function describeBareAddress({ address }: FlowEnd, { nodeAt, whyUnknown }: FlowFacts) {
+  if (address === undefined) return undefined
+  const node = nodeAt?.(address)
+  if (node !== undefined)
+    return { isJudged: true, lines: [`${address} is an address of node ${node}; policies isolate pods only.`] }
+  const why = whyUnknown?.(address)
+  if (why === undefined) return undefined
+  return { isJudged: false, lines: [`not judged: if ${address} is the address of a pod, its node decides; ${why}.`] }
 }
 
 /** `pod x/web (10.244.0.7)` or the bare address. */

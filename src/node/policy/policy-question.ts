@@ -66,7 +66,8 @@ export class PolicyQuestion {
   async find(end: AskedEnd): Promise<FoundEnd> {
     if ('ip' in end) return { addresses: [end.ip], notes: [] }
     const known = this.#parts.cluster.pod(end.pod)
-    if (known?.isLocal === true && known.ips.length > 0) return { addresses: known.ips, notes: [] }
+    if (known?.isLocal === true)
+      return known.ips.length > 0 ? { addresses: known.ips, notes: [] } : absent(`pod ${end.pod} has no address yet`)
     try {
       const asked = (await this.#listPods()).find(({ key }) => key === end.pod)
       return asked === undefined ? absent(`the cluster has no pod ${end.pod}`) : describeAsked(asked)
@@ -112,6 +113,7 @@ export class PolicyQuestion {
       explainPolicy(evaluator, endsOf(flow, places), {
         sourceAtDestination: seen.get(flow),
         nodeOf: ({ key }) => nodes.get(key),
+        nodeAt: (address) => places.get(address)?.node,
         whyUnknown: (address) => places.get(address)?.unknown,
       }),
     )

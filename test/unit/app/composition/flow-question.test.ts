@@ -189,7 +189,7 @@ describe('the explanation of a flow', () => {
       'x/done': /pod x\/done has finished: it sends and receives nothing/,
       'x/waiting': /pod x\/waiting has no address yet: it is on no node/,
     }
-    for (const [pod, words] of Object.entries(cases)) {
+    for (const [pod, words] of Object.entries({ ...cases, 'x/pending': /pod x\/pending has no address yet/ })) {
       const { status, body } = await ask(sources, { source: client, destination: pod })
       assert.equal(status, 404)
       assert.match(JSON.stringify(body), words)
@@ -268,6 +268,7 @@ describe('the explanation of a flow', () => {
       /Pod x\/agent uses the network of its node n2: .*192\.0\.2\.2 is its node; a node/s,
     )
     const other = await explain({ policy }, { source: 'x/agent', destination: 'x/web-1' })
+    assert.match(other.lines.join('\n'), /egress: 192\.0\.2\.2 is an address of node n2; policies isolate pods only\./)
     assert.equal(other.policies[0]?.isAllowed, false)
   })
 
