@@ -60,7 +60,7 @@ export class BenchAgent {
   }
 }
 
-/** Every plane has applied the lists. `GET /status` would do too, but takes long to make where there are many policies. */
+/** Every plane has applied the lists. */
 async function isReady(): Promise<boolean> {
   const query = new URLSearchParams({ resource: 'services', resourceVersion: '1', timeoutMs: '1000' })
   return (await ask('GET', `/applied?${query}`)).status === 200
