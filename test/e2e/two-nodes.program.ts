@@ -98,6 +98,32 @@ const seen = {
   links: (await runProgram('ip', ['-br', 'link'], { netns: 'plt-node-1', timeoutMs })).stdout,
   routes: (await runProgram('ip', ['route', 'show', 'proto', '143'], { netns: 'plt-node-1', timeoutMs })).stdout,
 }
+const policies = { group: 'networking.platform.internal', version: 'v1', resource: 'networkpolicies' }
+await api.create({ resource: policies, namespace: 'default' }, {
+  apiVersion: `${policies.group}/v1`,
+  kind: 'NetworkPolicy',
+  metadata: { name: 'closed', namespace: 'default' },
+  spec: { podSelector: {}, ingress: [] },
+} as ApiObject)
+
+/** The answer of the agent of a node about the pod of one node and that of the other. */
+async function explain(node: number): Promise<string> {
+  const args = [
+    'explain',
+    'default/asker-8080',
+    'default/server:8080',
+    '--control-socket',
+    `/run/node-${node}/agent.sock`,
+  ]
+  return (await runProgram(launcher, args, { timeoutMs: deadlineMs })).stdout
+}
+await untilAsync(
+  'both agents know the policy',
+  async () => /deny/.test(await explain(1)) && /deny/.test(await explain(2)),
+  deadlineMs,
+)
+const explained = [await explain(1), await explain(2)]
+
 second.kill('SIGKILL')
 await second.exited
 await api.delete({ resource: { group: '', version: 'v1', resource: 'nodes' }, name: 'node-2' })
@@ -110,5 +136,5 @@ await untilAsync(
 )
 const cleaned = await runProgram(launcher, ['cleanup', '--yes'], { netns: 'plt-node-2', timeoutMs: deadlineMs })
 const left = (await runProgram('ip', ['route', 'show', 'proto', '143'], { netns: 'plt-node-2', timeoutMs })).stdout
-process.stdout.write(`${JSON.stringify({ ...seen, cleaned: cleaned.stdout, left })}\n`)
+process.stdout.write(`${JSON.stringify({ ...seen, explained, cleaned: cleaned.stdout, left })}\n`)
 process.exit(0)

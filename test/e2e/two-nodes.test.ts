@@ -24,6 +24,10 @@ describe('pods of two nodes', {
           ? /^10\.244\.\d\.0\/24 via 10\.244\.\d\.0 dev plt-vxlan onlink/
           : /^10\.244\.\d\.0\/24 via 192\.0\.2\.12 dev eth0/
       assert.match(seen.routes, route)
+      for (const answer of seen.explained) {
+        assert.match(answer, /egress, on node node-2: no policy isolates pod default\/asker-8080/)
+        assert.match(answer, /ingress, on node node-1: denied: .*\n +default\/closed has no ingress rules/)
+      }
       const removed = mode === 'vxlan' ? 'the VXLAN device and its routes' : '1 routes to the pods of other nodes'
       assert.ok(seen.cleaned.includes(`removed ${removed}\nremoved the masquerading of pods`), seen.cleaned)
       assert.equal(seen.left, '')
