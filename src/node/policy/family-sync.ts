@@ -56,6 +56,8 @@ export class FamilySync {
   /** Addresses that left their pods, until the rules say so. */
   #left: Ip[] = []
   #isPlanned = false
+  /** Whether the plan may have something to hand over; a step of the node's state alone has nothing. */
+  #mayPlan = true
   #wasAsked = false
   #isSynced = false
   #isBusy = false
@@ -94,8 +96,12 @@ export class FamilySync {
 
   /** Whether the kernel has everything that was asked for. */
   get isSettled(): boolean {
-    const isIdle = !this.#isBusy && this.#failure === undefined
-    return this.#isSynced && isIdle && this.#pending.isEmpty && this.#unwritten === undefined
+    return !this.#isBusy && this.#hasWrittenAll
+  }
+
+  get #hasWrittenAll(): boolean {
+    const isDone = this.#isSynced && this.#failure === undefined && this.#unwritten === undefined
+    return isDone && this.#pending.isEmpty && !this.#mayPlan
   }
 
   add(changes: PolicyChanges): void {
@@ -105,6 +111,7 @@ export class FamilySync {
   }
 
   request({ urgent }: { readonly urgent: boolean }): void {
+    this.#mayPlan = true
     this.#runner.request({ urgent })
   }
 
@@ -131,8 +138,12 @@ export class FamilySync {
   }
 
   async #syncOnce(): Promise<void> {
-    const { lists, cutter, metrics, rules } = this.#parts
+    const { lists, nodeState, cutter, metrics, rules } = this.#parts
     if (!lists.isComplete) return this.#waitForLists()
+    if (this.#hasWrittenAll) {
+      this.#enforcedRevision = Math.max(this.#enforcedRevision, nodeState.revision)
+      return
+    }
     const startedMs = performance.now()
     const revision = await rules.change(() => this.#change())
     this.#failure = undefined
@@ -148,6 +159,7 @@ export class FamilySync {
   async #change(): Promise<number> {
     const { nodeState, cutter } = this.#parts
     const { revision } = nodeState
+    this.#mayPlan = false
     const taken = this.#takeChanges()
     let refusal = await this.#writeChanges(taken)
     while (refusal !== undefined) refusal = await this.#writeChanges(this.#setAside(refusal))
