@@ -57,3 +57,21 @@ export function selectAnswering(
   const ready = candidates.filter((candidate) => candidate.endpoint.ready && isPreferred(candidate))
   return ready.length > 0 ? ready : candidates.filter(({ endpoint }) => endpoint.serving && endpoint.terminating)
 }
+
+/** Explains in a clause why no candidate for a port answers. */
+export function whyNoneAnswers(
+  { name, protocol }: Pick<ServicePort, 'name' | 'protocol'>,
+  slices: readonly EndpointSlice[],
+): string {
+  if (slices.length === 0) return 'no EndpointSlice belongs to it; its selector may match no pod'
+  if (slices.every(({ endpoints }) => endpoints.length === 0))
+    return 'its EndpointSlices are empty; its selector may match no pod'
+  const has = slices.flatMap(({ ports }) => ports.map((each) => describePort(each.name, each.protocol)))
+  const wanted = describePort(name, protocol)
+  if (has.includes(wanted)) return 'none of its endpoints is ready, and none that terminates still serves'
+  return `its EndpointSlices have no port ${wanted}, only ${[...new Set(has)].join(', ') || 'none'}; no pod may have a port of the name that targetPort says`
+}
+
+function describePort(name: string, protocol: string): string {
+  return `${name === '' ? 'without a name' : `"${name}"`}/${protocol}`
+}

@@ -1,4 +1,11 @@
-import type { Backend, HostPattern, HostRoutes, Route, RoutingTable } from '../../model/routing-table.ts'
+import type {
+  Backend,
+  HostPattern,
+  HostRoutes,
+  Route,
+  RoutingTable,
+  ServedCertificate,
+} from '../../model/routing-table.ts'
 
 /** A request as the client sent it. */
 export interface RequestTarget {
@@ -36,9 +43,24 @@ export function canonicalHost(host: string): string {
 
 /** The most specific pattern that has routes; undefined where none fits. */
 function chooseHost(hosts: RoutingTable['hosts'], host: string): HostPattern | undefined {
+  return hostPatterns(host).find((pattern) => hosts.has(pattern))
+}
+
+/** The patterns that stand for a host, the most specific first. */
+export function hostPatterns(host: string): readonly HostPattern[] {
   const dot = host.indexOf('.')
-  const wildcard = dot > 0 ? `*${host.slice(dot)}` : undefined
-  return [host, wildcard, ''].find((pattern) => pattern !== undefined && hosts.has(pattern))
+  return dot > 0 ? [host, `*${host.slice(dot)}`, ''] : [host, '']
+}
+
+/** The certificates of the most specific pattern that has one for a name that a client asks for (SNI); else the default ones. */
+export function matchCertificates(
+  certificates: RoutingTable['certificates'],
+  host: string,
+): readonly ServedCertificate[] {
+  const named = hostPatterns(host)
+    .map((pattern) => certificates.filter(({ hosts }) => hosts.includes(pattern)))
+    .find((found) => found.length > 0)
+  return named ?? certificates.filter(({ hosts }) => hosts.length === 0)
 }
 
 function findPath({ exact, prefix, longestPrefix }: HostRoutes, path: string): Route | undefined {

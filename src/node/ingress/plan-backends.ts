@@ -71,7 +71,7 @@ export function resolveBackend(
 }
 
 /** The port of a Service by number or name, or why there is none. */
-function findPort(key: ObjectKey, service: Service | undefined, port: string): ServicePort | string {
+export function findPort(key: ObjectKey, service: Service | undefined, port: string): ServicePort | string {
   if (service === undefined) return `Service ${key} does not exist`
   if (service.type === 'ExternalName')
     return `Service ${key} is of type ExternalName, whose name is not followed: it may lead out of the cluster`

@@ -34,6 +34,11 @@ export function routeKey({ path, kind }: Pick<Route, 'path' | 'kind'>): string {
   return kind === 'prefix' && path.endsWith('/') ? path.slice(0, -1) : path
 }
 
+/** `exact /x`, `prefix /x` or `default`. */
+export function placeOf(route: Pick<Route, 'path' | 'kind'>): string {
+  return route.kind === 'default' ? 'default' : `${route.kind} ${routeKey(route)}`
+}
+
 /** The claims of an Ingress: its paths, and its default backend at each of its hosts and, as `''`, at those that no Ingress names. */
 export function claimsOf(ingress: Ingress): readonly Claim[] {
   const paths = ingress.rules.flatMap(({ host, paths: list }) => list.map((path) => ({ host, path })))
@@ -50,13 +55,12 @@ function claimPath(
   { path, kind, backend, field }: IngressPath,
   index: number,
 ): Claim {
-  const place = `${kind} ${routeKey({ path, kind })}`
-  return { ...claim(ingress, backend, { path, kind }), host, place, field, index }
+  return { ...claim(ingress, backend, { path, kind }), host, place: placeOf({ path, kind }), field, index }
 }
 
 function claimDefault(ingress: Ingress, host: HostPattern, backend: IngressBackend): Claim {
   const made = claim(ingress, backend, { path: '', kind: 'default' })
-  return { ...made, host, place: 'default', field: 'spec.defaultBackend', index: 0 }
+  return { ...made, host, place: placeOf(made.route), field: 'spec.defaultBackend', index: 0 }
 }
 
 function claim(ingress: Ingress, wanted: IngressBackend, { path, kind }: Pick<Route, 'path' | 'kind'>) {
@@ -75,8 +79,8 @@ export function conflictsOf([winner, ...losers]: readonly Claim[]): ProblemsByIn
   return problems
 }
 
-/** The default backend of an Ingress with hosts serves those; it need not serve the hosts that no Ingress names. */
-function isMissed({ place, host, ingress }: Claim): boolean {
+/** Checks whether an Ingress lacks what it claims: the default backend of one with hosts need not serve the hosts that no Ingress names. */
+export function isMissed({ place, host, ingress }: Claim): boolean {
   return place !== 'default' || host !== '' || ingress.rules.every((rule) => rule.host === '')
 }
 
@@ -87,7 +91,7 @@ function describeConflict(winner: Claim, { ingress, field, host, route }: Claim)
 }
 
 /** `the prefix /x of shop.example.com` */
-function describeRoute({ kind, path }: Route, host: HostPattern): string {
+export function describeRoute({ kind, path }: Pick<Route, 'path' | 'kind'>, host: HostPattern): string {
   if (kind === 'default') return `the default backend of ${host === '' ? 'hosts without one' : host}`
   return `the ${kind === 'exact' ? 'exact path' : 'prefix'} ${path} of ${host === '' ? 'any host' : host}`
 }

@@ -1,3 +1,4 @@
+import { whyNoneAnswers } from '../../model/candidates.ts'
 import type { EndpointSlice } from '../../model/endpoint-slice.ts'
 import type { IpFamily } from '../../model/ip.ts'
 import type { Service, ServicePort } from '../../model/service.ts'
@@ -47,17 +48,12 @@ export function explainRefusals(
 
 /** Explains why no endpoint answers for a port. */
 function whyNoEndpoints(port: ServicePort, slices: readonly EndpointSlice[], family: IpFamily): string {
-  if (slices.length === 0) return 'no EndpointSlice belongs to it; its selector may match no pod'
+  if (slices.length === 0) return whyNoneAnswers(port, slices)
   const served = slices.filter((slice) => slice.namesOnly !== true)
   if (served.length === 0) return 'its EndpointSlices are labelled for another proxy, or as those of a headless Service'
   const ofFamily = served.filter((slice) => slice.family === family)
   if (ofFamily.length === 0) return `none of its EndpointSlices has addresses of ${family}`
-  if (ofFamily.every(({ endpoints }) => endpoints.length === 0))
-    return 'its EndpointSlices are empty; its selector may match no pod'
-  const has = ofFamily.flatMap(({ ports }) => ports.map((each) => describePort(each.name, each.protocol)))
-  const wanted = describePort(port.name, port.protocol)
-  if (has.includes(wanted)) return 'none of its endpoints is ready, and none that terminates still serves'
-  return `its EndpointSlices have no port ${wanted}, only ${[...new Set(has)].join(', ') || 'none'}; no pod may have a port of the name that targetPort says`
+  return whyNoneAnswers(port, ofFamily)
 }
 
 /** Describes the state of a Service whose rules the kernel refused, or that has too many. */
@@ -66,8 +62,4 @@ export function describeSetAside({ reason, sinceMs, attempts, retryAtMs }: SetAs
   if (retryAtMs === undefined) return `${since}, until it changes: ${reason}`
   const next = new Date(retryAtMs).toISOString()
   return `${since}, as the kernel refuses its new ones (${attempts} attempts, next ${next}): ${reason}`
-}
-
-function describePort(name: string, protocol: string): string {
-  return `${name === '' ? 'without a name' : `"${name}"`}/${protocol}`
 }
