@@ -25,10 +25,17 @@ function putPod({ state }: Policies, name: string, ip: string, labels: PodRecord
   state.setPods(new Map([[key, { key, namespace: 'shop', labels, ips: [ip as Ip], ...life }]]))
 }
 
-async function putPolicies(policies: Policies, ...next: readonly NetworkPolicy[]): Promise<void> {
-  const [before] = [policies.plane.status().families[0]?.lastSync?.atMs]
-  policies.state.setPolicies(new Map(next.map((policy) => [policy.key, policy])))
-  await until('the policies are written', () => policies.plane.status().families[0]?.lastSync?.atMs !== before, 20_000)
+/** Makes a change that the kernel has to follow, and waits until it has. Other changes must have been written before. */
+async function untilWritten({ plane }: Policies, change: () => void): Promise<void> {
+  const lastSync = () => plane.status().families[0]?.lastSync
+  const before = lastSync()
+  change()
+  await until('the change is written', () => lastSync() !== before, 20_000)
+}
+
+function putPolicies(policies: Policies, ...next: readonly NetworkPolicy[]): Promise<void> {
+  const changes = new Map(next.map((policy) => [policy.key, policy]))
+  return untilWritten(policies, () => policies.state.setPolicies(changes))
 }
 
 /** Registers the metrics; returns the counts of denied packets by what is denied. */
@@ -74,7 +81,7 @@ test(
 
         const third = policyOf('shop/third', onWeb)
         await putPolicies(policies, third, policyOf('shop/first', { ...onWeb, egress: [] }))
-        putPod(policies, 'third', thirdIp, { app: 'third' })
+        await untilWritten(policies, () => putPod(policies, 'third', thirdIp, { app: 'third' }))
         putPod(policies, 'web', webIp, { app: 'web', version: '2' })
         assert.deepEqual(await counts(), { 'web ingress': 7, 'first ingress': 7, 'second ingress': 7 })
         await send(3)
