@@ -53,6 +53,7 @@ export class FlowCutter implements Component {
   readonly #runner: BoundedFrequencyRunner
   #left = new Set<Ip>()
   #needsJudging = false
+  #isStopping = false
   #idle = Promise.withResolvers<void>()
   #health: Health = { level: 'ok', message: '', sinceMs: 0 }
 
@@ -69,7 +70,9 @@ export class FlowCutter implements Component {
 
   async start(): Promise<void> {}
 
+  /** Ends a search between two deletions; the first search of the next process finds the rest. */
   async stop(scope: { signal: AbortSignal }): Promise<void> {
+    this.#isStopping = true
     await this.#runner.stop(scope)
     this.#idle.resolve()
     this.#health = { level: 'stopped', message: 'stopped', sinceMs: Date.now() }
@@ -172,7 +175,7 @@ export class FlowCutter implements Component {
   async #cut(found: readonly FlowEnds[]): Promise<number> {
     const { rules, flows, barred, createJudge } = this.#parts
     let count = 0
-    for (let at = 0; at < found.length; at += deletionsPerHold) {
+    for (let at = 0; at < found.length && !this.#isStopping; at += deletionsPerHold) {
       const cut = await rules.hold(async () => {
         const isAllowed = createJudge()
         const stale = found.slice(at, at + deletionsPerHold).filter((flow) => !isAllowed(flow))

@@ -104,6 +104,17 @@ describe('the cutter of connections', () => {
     assert.deepEqual(flows, [])
   })
 
+  test('its stop waits for a few deletions, not for all', async () => {
+    const flows = Array.from({ length: 30 }, (_, port) => flow(web, server, 1_000 + port))
+    const { cutter, hooks } = await createCutter(flows)
+    const begun = Promise.withResolvers<void>()
+    hooks.onRemove = async () => begun.resolve()
+    cutter.judgeAll()
+    await begun.promise
+    await cutter.stop({ signal: AbortSignal.timeout(1_000) })
+    assert.equal(flows.length, 26)
+  })
+
   test('a search that a change overlaps is made again', async () => {
     const { cutter, rules, runs, seen, hooks } = await createCutter([flow(web, server, 80)])
     hooks.onList = async () => {
