@@ -1,7 +1,10 @@
 import { declareOptions, filePath, wordList } from '../config/index.ts'
 
-/** Declares the options of this room; `parts` lists every value that `--components` accepts. */
-export function declareAppOptions(parts: readonly string[]) {
+/**
+ * Declares the options of this room; `parts` lists every value that `--components` accepts, `ofAgentAlone` those of an agent that is not part of
+ * `platnet run`.
+ */
+export function declareAppOptions(parts: readonly string[], ofAgentAlone: readonly string[]) {
   return declareOptions({
     config: {
       schema: filePath.optional(),
@@ -22,9 +25,10 @@ export function declareAppOptions(parts: readonly string[]) {
       schema: wordList(parts),
       flag: '--components <list>',
       default: [...parts],
+      defaultOf: { agent: [...ofAgentAlone] },
       reload: 'restart',
       description:
-        'The parts that run, of those of the command; pods includes cni (the list of the pod network and its masquerading) and routes (to the pods of other nodes)',
+        'The parts that run, of those of the command; pods includes cni (the list of the pod network and its masquerading) and routes (to the pods of other nodes); an agent that is started alone has ingress only where it is named',
     },
   })
 }

@@ -18,7 +18,7 @@ export const addStatusCommand: AddCommand = (program, context) => {
   })
 }
 
-function renderStatus({ nodeName, components, applied, proxy, policy, problems }: AgentStatus): string {
+function renderStatus({ nodeName, components, applied, proxy, policy, ingress, problems }: AgentStatus): string {
   const lines = [
     `node ${nodeName}, state revision ${applied.revision}`,
     ...Object.entries(components).map(([name, { level, message }]) => `  ${level.padEnd(8)} ${name}: ${message}`),
@@ -28,6 +28,7 @@ function renderStatus({ nodeName, components, applied, proxy, policy, problems }
     ),
     ...proxy.flatMap(renderProxy),
     ...(policy ? renderPolicy(policy) : []),
+    ...(ingress ? renderIngress(ingress) : []),
     ...problems.map((problem) => `  problem  ${problem}`),
   ]
   return `${lines.join('\n')}\n`
@@ -70,6 +71,22 @@ function renderPolicy({
     ...families.map(({ family, lastSync }) => `  policy   ${family}: ${renderSync(lastSync)}`),
     ...obstacles.map((obstacle) => `  policy   NOT enforced: ${obstacle}`),
     ...problems.flatMap(({ policy, messages }) => messages.map((message) => `  policy   ${policy}: ${message}`)),
+  ]
+}
+
+function renderIngress(status: NonNullable<AgentStatus['ingress']>): string[] {
+  const { driver, ingresses, hosts, backends, backendsDown, certificates, problems } = status
+  const { defaultCertificateProblem: defaultProblem, failure } = status
+  return [
+    `  ingress  ${ingresses.ours} Ingresses (${ingresses.foreign} of other classes), ${hosts} hosts, ${backends} backends, served by ${driver}`,
+    ...(failure === undefined ? [] : [`  ingress  the newest routes are not in force: ${failure}`]),
+    ...backendsDown.map((backend) => `  ingress  Service ${backend} has no endpoint: its requests are answered 503`),
+    ...certificates.map(
+      ({ secret, hosts: names, daysLeft, notAfter }) =>
+        `  ingress  certificate ${secret} for ${names.join(', ') || 'all other names'}: ${daysLeft} days left (until ${notAfter.slice(0, 10)})`,
+    ),
+    ...(defaultProblem === undefined ? [] : [`  ingress  default certificate: ${defaultProblem}`]),
+    ...problems.map(({ ingress, message }) => `  ingress  ${ingress}: ${message}`),
   ]
 }
 

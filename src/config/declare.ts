@@ -14,6 +14,8 @@ export interface OptionSpec<S extends z.ZodType = z.ZodType> {
   readonly env?: string
   /** The default in a user's notation. Without a default the schema must accept undefined. */
   readonly default?: z.input<S>
+  /** Commands whose default differs from `default`. */
+  readonly defaultOf?: Readonly<Partial<Record<CommandName, z.input<S>>>>
   /** Whether a change holds at once or at the next start. */
   readonly reload: 'live' | 'restart'
   /** True if no document or message may show the value. */

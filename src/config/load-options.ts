@@ -82,7 +82,9 @@ function resolveOption(
 
 /** Lists the sources, the weakest first. */
 function candidatesOf(key: string, spec: OptionSpec, sources: OptionSources): Candidate[] {
-  const candidates: Candidate[] = [{ source: 'default', where: `the default of ${key}`, input: spec.default }]
+  const candidates: Candidate[] = [
+    { source: 'default', where: `the default of ${key}`, input: defaultOf(spec, sources.command) },
+  ]
   const entry = spec.notInFile ? undefined : sources.file?.entries.get(key)
   if (entry !== undefined) {
     candidates.push({ source: 'file', where: `${sources.file?.path}:${entry.line}: ${key}`, input: entry.value })
@@ -93,6 +95,10 @@ function candidatesOf(key: string, spec: OptionSpec, sources: OptionSources): Ca
   const flag = sources.flags?.[key]
   if (flag !== undefined) candidates.push({ source: 'flag', where: flagName(spec), input: flag })
   return candidates
+}
+
+function defaultOf({ default: usual, defaultOf }: OptionSpec, command: CommandName | undefined): unknown {
+  return (command === undefined ? undefined : defaultOf?.[command]) ?? usual
 }
 
 /** Returns `--cluster-cidr` for `--cluster-cidr <cidr>`. */

@@ -71,6 +71,16 @@ export function wholeNumber(min: number, max: number) {
   })
 }
 
+/** Addresses with ports, such as `0.0.0.0:80,[::]:80`, or the one word `none`. */
+export const listenAddresses = z.codec(
+  z.union([z.string(), z.array(z.string())], { error: `expected ${listenForm()}` }),
+  z.custom<readonly ListenAddress[]>(),
+  {
+    decode: (value, context) => parseListenAddresses(splitList(value)) ?? refuse(context, listenForm()),
+    encode: (addresses) => (addresses.length === 0 ? 'none' : addresses.map(formatListenAddress)),
+  },
+)
+
 export const portRange = textCodec('a range of ports such as 30000-32767', parsePortRange, printPortRange)
 
 export const flagValue = z.codec(
@@ -168,9 +178,27 @@ function oneOfEachFamily<T extends Ip | Cidr>(
   return values.length > 0 && values.length === items.length && families.size === values.length ? values : undefined
 }
 
+function listenForm(): string {
+  return 'addresses with ports such as 192.0.2.1:80,[2001:db8::1]:80, or none'
+}
+
 /** `0.0.0.0:80`, `[::]:80`. */
 export function formatListenAddress({ ip, port }: ListenAddress): string {
   return ipFamily(ip) === 'IPv6' ? `[${ip}]:${port}` : `${ip}:${port}`
+}
+
+function parseListenAddresses(items: readonly string[]): readonly ListenAddress[] | undefined {
+  if (items.length === 1 && items[0] === 'none') return []
+  const addresses = items.map(parseListenAddress).filter((address) => address !== undefined)
+  return addresses.length > 0 && addresses.length === items.length ? addresses : undefined
+}
+
+function parseListenAddress(text: string): ListenAddress | undefined {
+  const [, bracketed, plain, digits = ''] = /^(?:\[([^\]]+)\]|([^:]+)):(\d{1,5})$/.exec(text) ?? []
+  const ip = parseIp(bracketed ?? plain ?? '')
+  const port = parsePort(digits)
+  const hasForm = ip !== undefined && (ipFamily(ip) === 'IPv6') === (bracketed !== undefined)
+  return hasForm && port !== undefined ? { ip, port } : undefined
 }
 
 function parsePort(text: string): number | undefined {

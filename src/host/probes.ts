@@ -82,6 +82,8 @@ export interface Listener {
   readonly port: number
   /** The option that chooses the port, with its dashes. */
   readonly option: string
+  /** An IPv6 address takes no IPv4 connections. */
+  readonly ipv6Only?: boolean
 }
 
 /** Opens each listener and closes it at once. */
@@ -89,10 +91,10 @@ export function probePorts(listeners: readonly Listener[]): Promise<readonly Fin
   return Promise.all(listeners.map(probePort))
 }
 
-async function probePort({ protocol, address, port, option }: Listener): Promise<Finding> {
+async function probePort({ protocol, address, port, option, ipv6Only = false }: Listener): Promise<Finding> {
   const where = `${protocol} port ${port} on ${address}`
   try {
-    await (protocol === 'tcp' ? tryTcp(address, port) : tryUdp(address, port))
+    await (protocol === 'tcp' ? tryTcp(address, port, ipv6Only) : tryUdp(address, port))
     return { level: 'ok', what: `${where} is free` }
   } catch (error) {
     const isTaken = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE'
@@ -106,11 +108,12 @@ async function probePort({ protocol, address, port, option }: Listener): Promise
   }
 }
 
-function tryTcp(address: string, port: number): Promise<void> {
+function tryTcp(address: string, port: number, ipv6Only: boolean): Promise<void> {
   const server = createServer()
   return new Promise((resolve, reject) => {
     server.once('error', reject)
-    server.listen({ host: address, port, exclusive: true }, () => server.close(() => resolve()))
+    // An address of each family is probed at once.
+    server.listen({ host: address, port, exclusive: true, ipv6Only }, () => server.close(() => resolve()))
   })
 }
 

@@ -37,6 +37,8 @@ export interface Dialect {
     readonly ingressBalance: string
     /** On an Ingress: the name of the cookie that keeps a client at one endpoint. */
     readonly ingressStickyCookie: string
+    /** On a Node: the addresses on which it serves Ingresses, with commas. */
+    readonly ingressAddresses: string
     /** On Endpoints and EndpointSlices: when the newest change they show happened. */
     readonly lastChangeTriggerTime: string
     /** On Endpoints that hold only the first 1000 addresses: `truncated`. */
@@ -250,10 +252,13 @@ function platformAnnotations(domain: string): Dialect['annotations'] {
 }
 
 /** Ours alone, so they keep our name in both dialects. */
-function ingressSettings(domain: string): Pick<Dialect['annotations'], 'ingressBalance' | 'ingressStickyCookie'> {
+function ingressSettings(
+  domain: string,
+): Pick<Dialect['annotations'], 'ingressBalance' | 'ingressStickyCookie' | 'ingressAddresses'> {
   return {
     ingressBalance: `ingress.${domain}/balance`,
     ingressStickyCookie: `ingress.${domain}/sticky-cookie`,
+    ingressAddresses: `ingress.${domain}/addresses`,
   }
 }
 

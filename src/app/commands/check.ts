@@ -1,3 +1,4 @@
+import type { ListenAddress } from '../../config/index.ts'
 import {
   type Finding,
   nodePrograms,
@@ -36,8 +37,32 @@ export async function checkHost(options: Options): Promise<HostCheck> {
   ]
   if (!lacksPrivilege && app.components.includes('proxy')) findings.push(...(await checkForwarding(options)))
   if (!lacksPrivilege && app.components.includes('policy')) findings.push(...(await probePolicyRules()))
+  if (app.components.includes('ingress')) findings.push(...(await checkIngress(options)))
   if (app.components.includes('pods')) findings.push(describePods(pods.runPods))
   return { findings, lacksPrivilege }
+}
+
+/** Reports the proxy of Ingresses and its addresses. None of it keeps an agent from its start, so nothing fails. */
+async function checkIngress({ values: { ingress } }: Options): Promise<readonly Finding[]> {
+  const listener = (option: string) => (address: ListenAddress) =>
+    ({ protocol: 'tcp', address: address.ip, port: address.port, option, ipv6Only: true }) as const
+  const findings = await probePorts([
+    ...ingress.ingressHttpAddresses.map(listener('--ingress-http-addresses')),
+    ...ingress.ingressHttpsAddresses.map(listener('--ingress-https-addresses')),
+  ])
+  const bearable = findings.map((finding) => (isFailure(finding) ? { ...finding, level: 'warn' as const } : finding))
+  return [await findHaproxy(), ...bearable]
+}
+
+async function findHaproxy(run: Run = runProgram): Promise<Finding> {
+  try {
+    const { stdout } = await run('haproxy', ['-v'], { timeoutMs: 5_000 })
+    const version = /version (\S+)/.exec(stdout)?.[1] ?? 'of an unknown version'
+    return { level: 'ok', what: `haproxy ${version} is installed` }
+  } catch {
+    const what = 'haproxy is not installed: the agent serves Ingresses in its own process, with several times the CPU'
+    return { level: 'warn', what, remedy: 'apt-get install haproxy' }
+  }
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { Component, Health } from '../../loop/component.ts'
+import type { IngressStatus } from '../../node/ingress/index.ts'
 import type { PolicyPlane, PolicyStatus } from '../../node/policy/index.ts'
 import type { ProxyStatus, ProxyView } from '../../node/proxy/index.ts'
 import { type AppliedRevisions, formatProblem, type LiveNodeState } from '../../node/state/index.ts'
@@ -13,6 +14,8 @@ export interface AgentStatus {
   readonly proxy: readonly ProxyStatus[]
   /** Absent if policy is not among the components. */
   readonly policy?: PolicyStatus
+  /** Absent if ingress is not among the components, and until the API server answers. */
+  readonly ingress?: IngressStatus
   /** One sentence for each part of an API object that this node cannot use. */
   readonly problems: readonly string[]
 }
@@ -24,6 +27,7 @@ export interface StatusSources {
   readonly applied: AppliedRevisions
   readonly proxy: readonly ProxyView[]
   readonly policy: Pick<PolicyPlane, 'status'> | undefined
+  readonly ingress: IngressStatus | undefined
   /** One sentence for each address or port that a Service claims and another one owns. */
   readonly refusedClaims: Iterable<string>
 }
@@ -35,6 +39,7 @@ export function describeAgent({
   applied,
   proxy,
   policy,
+  ingress,
   refusedClaims,
 }: StatusSources): AgentStatus {
   return {
@@ -44,6 +49,7 @@ export function describeAgent({
     applied: applied.report(),
     proxy: proxy.map((view) => view.status()),
     ...(policy && { policy: policy.status() }),
+    ...(ingress && { ingress }),
     problems: [...Array.from(state.problems(), formatProblem), ...refusedClaims],
   }
 }

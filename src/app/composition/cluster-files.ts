@@ -118,6 +118,19 @@ export async function ensureAgentTls(
   })
 }
 
+/** Ensures the certificate that Ingresses without one of their own are served with; no client trusts it for a name of its own. */
+export async function ensureIngressCertificate(dataDir: string): Promise<{ certPem: string; keyPem: string }> {
+  const { pki } = await makeDataDir(dataDir)
+  const ca = await ensureClusterCa(pki)
+  return ensureCertificate(ca, pki, 'ingress-default', {
+    commonName: 'ingress default certificate',
+    // A name that no client asks for (RFC 6761 section 6.4).
+    dnsNames: ['ingress.invalid'],
+    usages: ['server'],
+    days: certificateDays,
+  })
+}
+
 async function makeDataDir(dataDir: string): Promise<ReturnType<typeof dataPaths>> {
   const paths = dataPaths(dataDir)
   await mkdir(paths.pki, { recursive: true, mode: 0o700 })

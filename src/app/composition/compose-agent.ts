@@ -23,6 +23,7 @@ import { describeAgent } from './agent-status.ts'
 import { ClusterConnection } from './cluster-connection.ts'
 import { dataPaths, ensureAgentTls } from './cluster-files.ts'
 import { composeDns, composeDnsSources, dnsQuestions } from './compose-dns.ts'
+import { composeIngress, type IngressSide } from './compose-ingress.ts'
 import { composePods, type PodsParts } from './compose-pods.ts'
 import { composePolicy, type PolicySide } from './compose-policy.ts'
 import { composeProxy, type ProxySide } from './compose-proxy.ts'
@@ -51,13 +52,15 @@ export async function composeAgent(context: AppContext, run = createFastRun()): 
     : undefined
   const policy = values.app.components.includes('policy') ? await composePolicy(core) : undefined
   const dns = composeDns(context, state, applied, run)
-  const createSources = (dialect: Dialect) => composeSources({ ...core, gate, proxy, policy, dns }, dialect)
+  const ingress = await composeIngress(core)
+  const createSources = (dialect: Dialect) => composeSources({ ...core, gate, proxy, policy, dns, ingress }, dialect)
   const connection = new ClusterConnection({ client, createSources, log })
   const working: readonly Component[] = [
     ...(proxy?.isWatchable || policy?.isWatchable ? [monitor] : []),
     ...(proxy?.components ?? []),
     ...(policy?.components ?? []),
     ...(dns ? [dns] : []),
+    ...(ingress?.components ?? []),
     connection,
   ]
   const control = createControlSocket({
@@ -71,6 +74,7 @@ export async function composeAgent(context: AppContext, run = createFastRun()): 
         applied,
         proxy: proxy?.families.map(({ plane }) => plane.view) ?? [],
         policy: policy?.plane,
+        ingress: ingress?.status(),
         refusedClaims: proxy?.refusedClaims() ?? [],
       }),
     queries: questionsOf({ proxy, policy, dns }, run),
@@ -84,11 +88,12 @@ interface SourceParts extends Omit<PodsParts, 'dialect' | 'onNetwork'> {
   readonly proxy: ProxySide | undefined
   readonly policy: PolicySide | undefined
   readonly dns: DnsPlane | undefined
+  readonly ingress: IngressSide | undefined
 }
 
 /** Composes what watches the API. The inputs of rules are listed in parallel; all other informers wait for them. */
 function composeSources(
-  { proxy, policy, dns, ...parts }: SourceParts,
+  { proxy, policy, dns, ingress, ...parts }: SourceParts,
   dialect: Dialect,
 ): readonly (readonly Component[])[] {
   const { context, client, state, addresses } = parts
@@ -100,6 +105,7 @@ function composeSources(
     new ClusterAddressWatch({ client, dialect, addresses, log }),
     ...(proxy?.createSources(dialect) ?? []),
     ...(policy?.createSources(dialect) ?? []),
+    ...(ingress?.createSources(dialect) ?? []),
   ]
   return [
     rulesInputs,

@@ -34,6 +34,7 @@ test('Without any source the options are their defaults.', () => {
         'proxy',
         'policy',
         'dns',
+        'ingress',
         'registration',
         'cni',
         'routes',
@@ -103,6 +104,29 @@ test('Without any source the options are their defaults.', () => {
       proxyHealthzPort: 10256,
     },
     policy: { policyUnknownPods: 'allow', policyLogDenied: undefined },
+    ingress: {
+      ingressDriver: 'auto',
+      ingressHttpAddresses: [
+        { ip: '0.0.0.0', port: 80 },
+        { ip: '::', port: 80 },
+      ],
+      ingressHttpsAddresses: [
+        { ip: '0.0.0.0', port: 443 },
+        { ip: '::', port: 443 },
+      ],
+      ingressControllerName: undefined,
+      ingressDefaultCertificate: undefined,
+      ingressAddress: undefined,
+      ingressMaxHeaderBytes: 16_384,
+      ingressMaxConnections: 10_000,
+      ingressConnectionsPerClient: 1_000,
+      ingressRequestsPerClient: 0,
+      ingressMaxBodyBytes: 1_073_741_824,
+      ingressHeaderTimeout: 10_000,
+      ingressIdleTimeout: 60_000,
+      ingressBackendTimeout: 60_000,
+      ingressAccessLog: 0,
+    },
     dns: {
       clusterDns: ['10.96.0.10'],
       clusterDomain: 'cluster.local',
@@ -120,6 +144,35 @@ test('Without any source the options are their defaults.', () => {
     },
     observe: { logLevel: 'info', logFormat: 'auto' },
   })
+})
+
+test('An agent that is started alone serves no Ingresses unless it is asked to, one of platnet run does.', () => {
+  const ofAgent = loadOptions(optionGroups, { command: 'agent' }).values.app.components
+  const ofRun = loadOptions(optionGroups, { command: 'run' }).values.app.components
+  assert.ok(ofRun.includes('ingress'))
+  assert.deepEqual(ofAgent.toSorted(), ['cni', 'dns', 'pods', 'policy', 'proxy', 'registration', 'routes'])
+  const asked = loadOptions(optionGroups, { command: 'agent', flags: { components: 'ingress,dns' } })
+  assert.deepEqual(asked.values.app.components, ['ingress', 'dns'])
+})
+
+test('Addresses of Ingresses have a port each, an IPv6 address in brackets.', () => {
+  const read = (text: string) => {
+    const { values, resolved } = loadOptions(optionGroups, { flags: { ingressHttpAddresses: text } })
+    const shown = resolved.find(({ key }) => key === 'ingressHttpAddresses')?.shown
+    return [values.ingress.ingressHttpAddresses.length, String(shown)]
+  }
+  assert.deepEqual(read('192.0.2.1:8080, [2001:db8::1]:80'), [2, '192.0.2.1:8080,[2001:db8::1]:80'])
+  assert.deepEqual(read('none'), [0, 'none'])
+  for (const text of [
+    '192.0.2.1',
+    '2001:db8::1:80',
+    '[192.0.2.1]:80',
+    'localhost:80',
+    '192.0.2.1:0',
+    '192.0.2.1:70000',
+    '',
+  ])
+    assert.throws(() => read(text), /ingress-http-addresses: expected addresses with ports/, text)
 })
 
 test('The variables are those that the specification names.', () => {

@@ -1,0 +1,167 @@
+import { type ApiClient, ApiEventRecorder } from '../../client/index.ts'
+import type { ListenAddress } from '../../config/index.ts'
+import type { Component } from '../../loop/component.ts'
+import type { ObjectKey } from '../../model/api-object.ts'
+import type { Dialect } from '../../model/dialect.ts'
+import type { TlsSecret } from '../../model/ingress.ts'
+import { unspecifiedIpv6 } from '../../model/ip.ts'
+import {
+  AccessLog,
+  collectIngressCounts,
+  createIngressMetrics,
+  type IngressDriver,
+  IngressNodes,
+  IngressObjects,
+  IngressPlan,
+  IngressPlane,
+  type IngressStatus,
+  IngressStatusWriter,
+  IngressWatches,
+  InProcessDriver,
+  ingressPlane,
+  ingressSettings,
+  ReportedProblems,
+  readTlsSecret,
+} from '../../node/ingress/index.ts'
+import { NodeAnnotation } from '../../node/registration/index.ts'
+import type { AppliedRevisions, LiveNodeState } from '../../node/state/index.ts'
+import type { Logger } from '../../observe/index.ts'
+import type { AppContext } from '../context.ts'
+import { ensureIngressCertificate } from './cluster-files.ts'
+import { hasIpv6 } from './has-ipv6.ts'
+import { findMachineInfo } from './machine-info.ts'
+import { findNodeName } from './node-identity.ts'
+
+/** Ingress on this node: its driver, and what follows the API once the dialect of the server is known. */
+export interface IngressSide {
+  readonly components: readonly Component[]
+  /** Undefined until the dialect of the server is known. */
+  status(): IngressStatus | undefined
+  plan(): IngressPlan | undefined
+  /** Creates plane, informers and status writer for the server's dialect. */
+  createSources(dialect: Dialect): readonly Component[]
+}
+
+export interface IngressSources {
+  readonly context: AppContext
+  readonly client: ApiClient
+  readonly state: LiveNodeState
+  readonly applied: AppliedRevisions
+}
+
+interface Shared extends IngressSources {
+  readonly driver: IngressDriver
+  readonly metrics: ReturnType<typeof createIngressMetrics>
+  readonly selfSigned: TlsSecret | undefined
+  readonly log: Logger
+}
+
+/** Composes Ingress if it is among the components. */
+export async function composeIngress(sources: IngressSources): Promise<IngressSide | undefined> {
+  const { context, applied } = sources
+  const { app } = context.options.values
+  if (!app.components.includes('ingress')) return undefined
+  const log = context.logging.logger('platform_ingress')
+  const metrics = createIngressMetrics(context.metrics)
+  const driver = createDriver(context, metrics, log)
+  const selfSigned = await findDefaultCertificate(app.dataDir)
+  const shared = { ...sources, driver, metrics, selfSigned, log }
+  let live: { readonly plane: IngressPlane; readonly plan: IngressPlan } | undefined
+  applied.register(ingressPlane)
+  collectIngressCounts(context.metrics, () => live?.plane.status())
+  return {
+    components: [driver],
+    status: () => live?.plane.status(),
+    plan: () => live?.plan,
+    createSources: (dialect) => {
+      const { components, ...made } = createSources(shared, dialect)
+      live = made
+      return components
+    },
+  }
+}
+
+function createDriver(
+  { options }: AppContext,
+  metrics: ReturnType<typeof createIngressMetrics>,
+  log: Logger,
+): IngressDriver {
+  const { ingress } = options.values
+  const settings = ingressSettings(ingress)
+  const accessLog = new AccessLog(ingress.ingressAccessLog, log.child('access'))
+  return new InProcessDriver({
+    ...settings,
+    httpAddresses: usable(settings.httpAddresses),
+    httpsAddresses: usable(settings.httpsAddresses),
+    onServed: (request) => {
+      metrics.countRequest(request)
+      accessLog.write(request)
+    },
+    log: log.child('proxy'),
+  })
+}
+
+/** Without `[::]` where the kernel has no IPv6: the default names it. */
+function usable(addresses: readonly ListenAddress[]): readonly ListenAddress[] {
+  return hasIpv6() ? addresses : addresses.filter(({ ip }) => ip !== unspecifiedIpv6)
+}
+
+/** The certificate for names that no Ingress has one for; made once and kept in the data directory. */
+async function findDefaultCertificate(dataDir: string): Promise<TlsSecret | undefined> {
+  const { certPem, keyPem } = await ensureIngressCertificate(dataDir)
+  const base64 = (text: string) => Buffer.from(text).toString('base64')
+  const data = { 'tls.crt': base64(certPem), 'tls.key': base64(keyPem) }
+  return readTlsSecret({ metadata: { namespace: 'platnet', name: 'self-signed' }, data }).value
+}
+
+function createSources(shared: Shared, dialect: Dialect) {
+  const { context, client, state: nodeState, applied, driver, metrics, log } = shared
+  const { ingress, node } = context.options.values
+  const nodeName = findNodeName(node.nodeName)
+  const objects = new IngressObjects()
+  const plan = new IngressPlan(nodeState, planSettings(shared, dialect))
+  const onChange = () => writer.check()
+  const clientLog = log.child('client')
+  const annotation = dialect.annotations.ingressAddresses
+  const nodes = new IngressNodes({ client, annotation, onChange, log: clientLog })
+  const group = dialect.groups.networking
+  const writer = new IngressStatusWriter({ client, group, nodeName, plan, objects, nodes, log: log.child('status') })
+  const watches = new IngressWatches({ client, dialect, objects, log: clientLog })
+  const recordEvent = ingressEvents(client, { group, objects, log })
+  const problems = new ReportedProblems((key, { reason, message }) => {
+    log.warn('an Ingress is not served as it is written', { ingress: key, reason, message })
+    if (nodes.rankOf(nodeName) === 0) recordEvent(key, reason, message)
+  })
+  const followSecrets = (secrets: ReadonlySet<ObjectKey>) => watches.followSecrets(secrets)
+  const parts = { plan, driver, objects, problems, nodeState, applied, metrics, followSecrets, log }
+  const plane = new IngressPlane({ ...parts, onApplied: onChange })
+  const addresses = ingress.ingressAddress ?? findMachineInfo(nodeName, node).addresses
+  const value = addresses.length === 0 ? undefined : addresses.join()
+  const annotated = new NodeAnnotation({ client, nodeName, key: annotation, value, log: log.child('node') })
+  return { plane, plan, components: [watches, plane, nodes, annotated, writer] }
+}
+
+function planSettings({ context, selfSigned }: Shared, { domain, h2cProtocols }: Dialect) {
+  const { ingressControllerName, ingressDefaultCertificate } = context.options.values.ingress
+  return {
+    controller: ingressControllerName ?? `${domain}/ingress`,
+    h2cProtocols,
+    ...(ingressDefaultCertificate !== undefined && { defaultCertificate: ingressDefaultCertificate }),
+    ...(selfSigned !== undefined && { selfSigned }),
+  }
+}
+
+/** Writes an Event on an Ingress, if it is still there. */
+function ingressEvents(
+  client: ApiClient,
+  { group, objects, log }: { readonly group: string; readonly objects: IngressObjects; readonly log: Logger },
+) {
+  const recorder = new ApiEventRecorder(client, 'platnet-ingress', log.child('events'))
+  return (key: ObjectKey, reason: string, message: string) => {
+    const uid = objects.record(key)?.uid
+    const [namespace = '', name = ''] = key.split('/')
+    if (uid === undefined || uid === '') return
+    const subject = { apiVersion: `${group}/v1`, kind: 'Ingress', metadata: { name, namespace, uid } }
+    recorder.record(subject, 'Warning', reason, message)
+  }
+}
