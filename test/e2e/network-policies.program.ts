@@ -1,5 +1,5 @@
 // Run by network-policies.test.ts in namespaces of its own: an agent with its node's identity enforces policies made through the API, on pods
-// that really run. Prints what was seen as one line of JSON.
+// that really run. Argument: how many pods of each kind send from their first instruction. Prints what was seen as one line of JSON.
 import { writeFileSync } from 'node:fs'
 import { get } from 'node:http'
 import { resolve } from 'node:path'
@@ -7,6 +7,7 @@ import { text } from 'node:stream/consumers'
 import { runProgram } from '../../src/host/index.ts'
 import { type AnyObject, deadlineMs, PodsLab } from '../helpers/pods-lab.ts'
 import { untilAsync } from '../helpers/until.ts'
+import { countFirstPackets } from './first-packets.ts'
 
 const dataDir = '/run/platnet'
 const lab = new PodsLab({ agentIdentity: 'agent' })
@@ -61,7 +62,8 @@ await lab.createPod(
   {},
   labels('web'),
 )
-const ip = (await lab.waitReady('web')).status.podIP
+const web = await lab.waitReady('web')
+const ip = web.status.podIP
 await startClient('guest', ip, 'guest')
 await untilSays('guest', 'open')
 const friends = { matchExpressions: [{ key: 'role', operator: 'In', values: ['friend', 'mute'] }] }
@@ -87,6 +89,7 @@ const seen = {
   metrics: (await lab.metrics()).split('\n').filter((line) => line.startsWith('platnet_policy_')),
   denial: JSON.parse(lines.find((line) => line.includes('denied by policy') && line.includes('guest')) ?? '{}'),
 }
+const firstPackets = await countFirstPackets(lab, web, Number(process.argv[2]))
 await lab.stop()
-process.stdout.write(`${JSON.stringify(seen)}\n`)
+process.stdout.write(`${JSON.stringify({ ...seen, firstPackets })}\n`)
 process.exit(0)

@@ -9,11 +9,13 @@ describe('NetworkPolicies of the API on pods that really run', {
 }, () => {
   // biome-ignore lint/suspicious/noExplicitAny: what the program saw, each part judged below
   let seen: any
+  // 200 of each kind: test/long/e2e/first-packets.test.ts.
+  const count = 12
 
   before(async () => {
     const program = resolve(import.meta.dirname, 'network-policies.program.ts')
     const signal = AbortSignal.timeout(180_000)
-    const { exitCode, stdout } = await runIsolated(program, [], { signal, stdout: 'pipe' })
+    const { exitCode, stdout } = await runIsolated(program, [String(count)], { signal, stdout: 'pipe' })
     assert.equal(exitCode, 0, 'the program failed; its output is above')
     seen = JSON.parse(stdout.trimEnd().split('\n').at(-1) ?? '')
   })
@@ -26,6 +28,17 @@ describe('NetworkPolicies of the API on pods that really run', {
   test('a pod under a deny does not reach anything from its first instruction on', () => {
     assert.deepEqual(seen.muted, ['silent'])
   })
+
+  for (const [kind, title] of [
+    ['run', 'pods that the agent runs'],
+    ['chained', 'pods of another runtime with platnet-gate at the end of its list'],
+  ] as const) {
+    test(`of ${title}, which may not send and send from their first instruction, not one packet arrives`, () => {
+      const { ended, denied, allowed } = seen.firstPackets[kind]
+      assert.deepEqual({ ended, denied }, { ended: count, denied: 0 })
+      assert.ok(allowed > 20, `only ${allowed} packets of a pod that may send arrived`)
+    })
+  }
 
   test('status says how many policies isolate how many pods', () => {
     assert.match(seen.status, /^ {2}ok +policy: 2 policies are enforced$/m)
