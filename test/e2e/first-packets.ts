@@ -26,7 +26,7 @@ const laneCount = 3
 type Start = (name: string, role: 'mute' | 'friend') => Promise<void>
 
 /** Counts of datagrams and connections that arrived. */
-export interface FirstPackets {
+interface FirstPackets {
   /** Pods of role `mute` that sent all of theirs. */
   readonly ended: number
   /** What arrived of all of them. */

@@ -5,7 +5,7 @@ import { runIsolated } from '../../src/demo/isolate.ts'
 import { skipReason } from '../helpers/netns.ts'
 
 describe('NetworkPolicies of the API on pods that really run', {
-  skip: skipReason('iptables', 'ipset', 'conntrack', 'unshare', 'nsenter', '/usr/lib/cni/bridge'),
+  skip: skipReason('iptables', 'ipset', 'conntrack', 'perl', 'unshare', 'nsenter', '/usr/lib/cni/bridge'),
 }, () => {
   // biome-ignore lint/suspicious/noExplicitAny: what the program saw, each part judged below
   let seen: any

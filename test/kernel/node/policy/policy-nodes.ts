@@ -21,7 +21,12 @@ export interface PolicyObjects {
 }
 
 const nothing: PolicyObjects = { policies: [], pods: [], namespaces: {} }
-const families: readonly IpFamily[] = ['IPv4', 'IPv6']
+
+export interface PolicyNodesOptions extends Partial<Omit<PolicyRuleSettings, 'family'>> {
+  readonly flavour?: Flavour
+  /** Both where it is left out. */
+  readonly families?: readonly IpFamily[]
+}
 
 interface Engine {
   readonly plan: PolicyPlan
@@ -30,7 +35,7 @@ interface Engine {
   isSynced: boolean
 }
 
-/** Plans and writes on one node what its pods need, in both families, and knows what the evaluator and the tracer say there. */
+/** Plans and writes on one node what its pods need, and knows what the evaluator and the tracer say there. */
 class PolicyNode {
   readonly #name: NodeName
   readonly #engines: ReadonlyMap<IpFamily, Engine>
@@ -44,8 +49,7 @@ class PolicyNode {
   static async start(
     name: NodeName,
     netns: TestNetns,
-    flavour: Flavour,
-    settings: Partial<PolicyRuleSettings>,
+    { flavour = 'nft', families = ['IPv4', 'IPv6'], ...settings }: PolicyNodesOptions,
   ): Promise<PolicyNode> {
     const start = async (family: IpFamily): Promise<readonly [IpFamily, Engine]> => {
       const choice = await detectIptables(netns.run, family, flavour)
@@ -114,12 +118,9 @@ export class PolicyNodes {
     this.#nodes = nodes
   }
 
-  static async start(
-    model: ModelCluster,
-    { flavour = 'nft', ...settings }: Partial<PolicyRuleSettings> & { readonly flavour?: Flavour } = {},
-  ): Promise<PolicyNodes> {
+  static async start(model: ModelCluster, options: PolicyNodesOptions = {}): Promise<PolicyNodes> {
     return new PolicyNodes(
-      await Promise.all(nodeNames.map((name) => PolicyNode.start(name, model.nodes[name], flavour, settings))),
+      await Promise.all(nodeNames.map((name) => PolicyNode.start(name, model.nodes[name], options))),
     )
   }
 

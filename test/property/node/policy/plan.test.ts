@@ -67,7 +67,7 @@ describe('the plan of NetworkPolicy', () => {
           }
         }
       }),
-      { numRuns: 300 },
+      { numRuns: 600 },
     )
   })
 
