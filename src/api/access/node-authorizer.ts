@@ -6,34 +6,37 @@ import { type Attributes, equalTo, type ResourceAttributes } from './attributes.
 import type { Authorizer } from './authorizer.ts'
 import { BoundPods } from './bound-pods.ts'
 import { followStore } from './follow-store.ts'
+import { IngressSecrets } from './ingress-secrets.ts'
 import { leaseNamespace, nodeNameOf } from './node-identity.ts'
 import { type PolicyRule, ruleAllows } from './policy-rule.ts'
 
 /**
- * Decides what a node's agent may do: read the objects that define the network, and access only its own Node, Lease and pods, and what those pods
- * use. `node-restriction.ts` checks the contents of the objects that it writes.
+ * Decides what a node's agent may do: read the objects that define the network, read the certificates of Ingresses and write their status, and
+ * access only its own Node, Lease and pods, and what those pods use. `node-restriction.ts` checks the contents of the objects that it writes.
  */
 export class NodeAuthorizer implements Authorizer {
   readonly #store: Store
   readonly #pods: BoundPods
+  readonly #ingressSecrets = new IngressSecrets()
   readonly #shared: readonly PolicyRule[]
   readonly #ownRules: Readonly<Record<string, OwnRule>>
-  #watch: StoreWatch | undefined
+  #watches: readonly StoreWatch[] = []
 
   constructor(store: Store, dialect: Dialect) {
     this.#store = store
     this.#pods = new BoundPods(dialect)
     this.#shared = sharedRules(dialect)
-    this.#ownRules = ownRules(dialect, this.#pods)
+    this.#ownRules = ownRules(dialect, this.#pods, this.#ingressSecrets)
   }
 
   async start(): Promise<void> {
-    const prefix = collectionPrefix({ plural: 'pods' }, undefined)
-    this.#watch = await followStore(this.#store, prefix, (path, pod) => this.#pods.set(path, pod))
+    const follow = (plural: string, index: Pick<BoundPods, 'set'>) =>
+      followStore(this.#store, collectionPrefix({ plural }, undefined), (path, found) => index.set(path, found))
+    this.#watches = [await follow('pods', this.#pods), await follow('ingresses', this.#ingressSecrets)]
   }
 
   stop(): void {
-    this.#watch?.close()
+    for (const watch of this.#watches) watch.close()
   }
 
   allows(user: User, attributes: Attributes): boolean {
@@ -60,6 +63,7 @@ function sharedRules({ groups }: Dialect): readonly PolicyRule[] {
     rule([''], ['services', 'endpoints', 'namespaces', 'nodes'], read),
     rule([groups.discovery], ['endpointslices'], read),
     rule([groups.networking], ['ingressclasses', 'ingresses', 'networkpolicies', 'servicecidrs'], read),
+    rule([groups.networking], ['ingresses/status'], ['get', ...change]),
     rule(['', groups.events], ['events'], ['create', 'patch']),
     rule([groups.authentication], ['tokenreviews'], ['create']),
     rule([groups.authorization], ['localsubjectaccessreviews', 'subjectaccessreviews'], ['create']),
@@ -82,7 +86,11 @@ function isCorefile({ namespace, name, fieldSelector }: ResourceAttributes): boo
 }
 
 /** Returns the rules for a node's own objects, by `group/resource`. */
-function ownRules({ groups }: Dialect, pods: BoundPods): Readonly<Record<string, OwnRule>> {
+function ownRules(
+  { groups }: Dialect,
+  pods: BoundPods,
+  ingressSecrets: IngressSecrets,
+): Readonly<Record<string, OwnRule>> {
   const isNode = ({ name }: ResourceAttributes, node: string) => name === node
   const isLease = ({ verb, namespace, name }: ResourceAttributes, node: string) =>
     namespace === leaseNamespace && (verb === 'create' || name === node)
@@ -109,7 +117,11 @@ function ownRules({ groups }: Dialect, pods: BoundPods): Readonly<Record<string,
     '/pods/status': { verbs: ['get', ...change], isOwn: isBound },
     '/pods/eviction': { verbs: ['create'], isOwn: isBound },
     '/configmaps': { verbs: read, isOwn: (attributes, node) => isCorefile(attributes) || isUsed(attributes, node) },
-    '/secrets': { verbs: read, isOwn: isUsed },
+    '/secrets': {
+      verbs: read,
+      isOwn: (attributes, node) =>
+        isUsed(attributes, node) || ingressSecrets.isNamed(`${attributes.namespace}/${attributes.name}`),
+    },
     '/serviceaccounts/token': { verbs: ['create'], isOwn: isUsed },
   }
 }

@@ -22,8 +22,8 @@ export interface NodeRestriction {
 
 /**
  * Checks what a node writes, like Kubernetes' admission plugin NodeRestriction: its own Node without the fields that attract pods, its own Lease, the
- * status and the deletion of its own pods, and mirror pods that refer to nothing. Stricter than the plugin, a node sets no podCIDR, and creates no
- * Service but that of the cluster DNS. Throws a 403.
+ * status and the deletion of its own pods, and mirror pods that refer to nothing. Stricter than the plugin, a node sets no podCIDR, creates no
+ * Service but that of the cluster DNS, and changes no metadata with the status of an Ingress. Throws a 403.
  */
 export async function assertNodeMay(node: string, change: Change, restriction: NodeRestriction): Promise<void> {
   const why = await refusal(node, change, restriction)
@@ -39,6 +39,8 @@ async function refusal(node: string, change: Change, restriction: NodeRestrictio
       return refusePod(node, change, restriction)
     case '/services':
       return change.old === undefined ? refuseService(node, change) : undefined
+    case `${restriction.dialect.groups.networking}/ingresses`:
+      return refuseIngress(node, change)
     case `${restriction.dialect.groups.coordination}/leases`:
       return refuseLease(node, change)
     case `${restriction.dialect.groups.storage}/csinodes`:
@@ -46,6 +48,15 @@ async function refusal(node: string, change: Change, restriction: NodeRestrictio
     default:
       return undefined
   }
+}
+
+/** The status of an Ingress is written through its whole document, and some metadata with it. */
+function refuseIngress(node: string, { target, old, next }: Change): string | undefined {
+  if (target.subresource !== 'status' || next === undefined) return undefined
+  const changed = ['labels', 'annotations', 'finalizers', 'ownerReferences'].find(
+    (field) => !isDeepStrictEqual(orNone(old, ['metadata', field]), orNone(next, ['metadata', field])),
+  )
+  return changed === undefined ? undefined : `node ${quote(node)} cannot update ${changed} through ingress status`
 }
 
 function refuseLease(node: string, { target, name }: Change): string | undefined {

@@ -1,5 +1,6 @@
 import type { Dialect } from '../../model/dialect.ts'
 import { type ApiDocument, listAt, objectAt, textAt } from '../document.ts'
+import { type FieldError, requiredField } from '../schema/field-error.ts'
 import type { Store } from '../store/index.ts'
 import { defineKind } from './define-kind.ts'
 import { validateClassAnnotation, validateIngress } from './ingress-validation.ts'
@@ -7,7 +8,7 @@ import { collectionPrefix } from './keys.ts'
 import { validateLoadBalancer } from './load-balancer-status.ts'
 import { type CoWrites, column, type Resource, type Transition } from './resource.ts'
 
-/** The kind Ingress. Admission fills in the default class from the store where a new Ingress names none. */
+/** The kind Ingress. Admission fills in the default class from the store where a new Ingress names none, and refuses it where there are several. */
 export function ingresses(dialect: Dialect, store: Store): Resource {
   return defineKind({
     group: dialect.groups.networking,
@@ -43,19 +44,25 @@ async function chooseClass({ old, next }: Transition, dialect: Dialect, store: S
   const isNamed = next.metadata.annotations?.[dialect.annotations.ingressClass] !== undefined
   const spec = objectAt(next['spec'])
   if (isNamed || spec['ingressClassName'] !== undefined) return unchanged
-  const ingressClassName = await findDefaultClass(dialect, store)
+  const [ingressClassName, ...others] = await findDefaultClasses(dialect, store)
   if (ingressClassName === undefined) return unchanged
+  if (others.length > 0) return { ...unchanged, errors: [severalDefaults([ingressClassName, ...others])] }
   return { ...unchanged, next: { ...next, spec: { ...spec, ingressClassName } } }
 }
 
-/** Returns the newest default class, where several are marked as default. */
-async function findDefaultClass({ annotations }: Dialect, store: Store): Promise<string | undefined> {
+/** Returns the names of the classes that are marked as default. */
+async function findDefaultClasses({ annotations }: Dialect, store: Store): Promise<readonly string[]> {
   const { entries } = await store.range(collectionPrefix({ plural: 'ingressclasses' }, undefined))
   return entries
     .map(({ value }) => (JSON.parse(value) as ApiDocument).metadata)
     .filter((metadata) => metadata.annotations?.[annotations.defaultIngressClass] === 'true')
-    .toSorted((a, b) => (b.creationTimestamp ?? '').localeCompare(a.creationTimestamp ?? ''))
-    .at(0)?.name
+    .flatMap(({ name }) => name ?? [])
+    .toSorted()
+}
+
+function severalDefaults(names: readonly string[]): FieldError {
+  const why = `${names.length} IngressClasses are marked as default (${names.join(', ')}): name one, or leave one marked`
+  return requiredField('spec.ingressClassName', why)
 }
 
 function hostsCell(ingress: ApiDocument): string {

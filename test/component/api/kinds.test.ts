@@ -267,7 +267,7 @@ describe('built-in kinds', () => {
     assert.equal(one.body.metadata.generation, 1)
   })
 
-  test('an Ingress without a class gets the default one', async () => {
+  test('an Ingress without a class gets the default one, and is refused where there are two', async () => {
     const annotations = { 'ingressclass.kubernetes.io/is-default-class': 'true' }
     const spec = { controller: 'example.com/c' }
     await server.call('POST', paths.classes, { body: { metadata: { name: 'usual', annotations }, spec } })
@@ -275,6 +275,16 @@ describe('built-in kinds', () => {
     assert.equal(made.body.spec.ingressClassName, 'usual')
     const named = await create(paths.ingresses, 'named', { spec: { ingressClassName: 'x', defaultBackend: backend } })
     assert.equal(named.body.spec.ingressClassName, 'x')
+    await server.call('POST', paths.classes, { body: { metadata: { name: 'second', annotations }, spec } })
+    const refused = await create(paths.ingresses, 'unsure', { spec: { defaultBackend: backend } })
+    assert.equal(refused.code, 422)
+    assert.match(
+      refused.body.message,
+      /spec\.ingressClassName: Required value: 2 IngressClasses are marked as default \(second, usual\): name one, or leave one marked$/,
+    )
+    const still = await create(paths.ingresses, 'still', { spec: { ingressClassName: 'x', defaultBackend: backend } })
+    assert.equal(still.code, 201)
+    assert.equal((await server.call('DELETE', `${paths.classes}/second`)).code, 200)
     const moved = await patch(`${paths.classes}/usual`, { spec: { controller: 'example.com/d' } })
     assert.match(moved.body.message, /spec\.controller: Invalid value: "example\.com\/d": field is immutable/)
   })

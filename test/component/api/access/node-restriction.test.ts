@@ -278,6 +278,47 @@ describe('what a node may write', () => {
     ])
   })
 
+  test('the status of Ingresses without their metadata, and the Secrets that they name', async () => {
+    const ingresses = '/apis/networking.k8s.io/v1/namespaces/default/ingresses'
+    const secrets = '/api/v1/namespaces/default/secrets'
+    const spec = { defaultBackend: { service: { name: 'web', port: { number: 80 } } }, tls: [{ secretName: 'cert' }] }
+    await server.call('POST', ingresses, { body: { metadata: { name: 'in', labels: { a: 'b' } }, spec } })
+    for (const name of ['cert', 'other']) await server.call('POST', secrets, { body: { metadata: { name } } })
+    const status = { status: { loadBalancer: { ingress: [{ ip: '192.0.2.1' }] } } }
+    const own = `${ingresses}/in`
+    await check([
+      ['its status', 'PATCH', `${own}/status`, status, 200],
+      [
+        'labels with it',
+        'PATCH',
+        `${own}/status`,
+        { metadata: { labels: { a: 'c' } }, ...status },
+        403,
+        /labels through/,
+      ],
+      ['annotations', 'PATCH', `${own}/status`, { metadata: { annotations: { a: 'c' } } }, 403, /annotations through/],
+      ['a finalizer', 'PATCH', `${own}/status`, { metadata: { finalizers: ['a.b/c'] } }, 403, /finalizers through/],
+      [
+        'an owner',
+        'PATCH',
+        `${own}/status`,
+        { metadata: { ownerReferences: [owner()] } },
+        403,
+        /ownerReferences through/,
+      ],
+      ['its spec', 'PATCH', own, { spec: { ingressClassName: 'x' } }, 403],
+      ['its end', 'DELETE', own, undefined, 403],
+      ['the named Secret', 'GET', `${secrets}/cert`, undefined, 200],
+      ['the named Secret in a list', 'GET', `${secrets}?fieldSelector=metadata.name%3Dcert`, undefined, 200],
+      ['a change of it', 'PATCH', `${secrets}/cert`, { data: {} }, 403],
+      ['another Secret', 'GET', `${secrets}/other`, undefined, 403],
+      ['all Secrets', 'GET', secrets, undefined, 403],
+      ['Secrets of its name elsewhere', 'GET', '/api/v1/namespaces/kube-system/secrets/cert', undefined, 403],
+    ])
+    await server.call('DELETE', own)
+    await check([['a Secret that was named', 'GET', `${secrets}/cert`, undefined, 403]])
+  })
+
   test('a role bound to all nodes gives a node no more of Nodes, pods and Leases than this', async () => {
     const rbac = '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings'
     const body = {

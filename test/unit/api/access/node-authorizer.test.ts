@@ -106,6 +106,7 @@ describe('the node authorizer', () => {
     'patch events.k8s.io/events',
     'create /nodes',
     'create authentication.k8s.io/tokenreviews',
+    ...['get', 'patch', 'update'].map((verb) => `${verb} networking.k8s.io/ingresses/status`),
     'create authorization.k8s.io/subjectaccessreviews',
     ...[
       '/endpoints',
@@ -180,6 +181,41 @@ describe('the node authorizer', () => {
     await store.commit([{ kind: 'delete', key: '/registry/pods/default/web', expectedRevision: entry?.revision ?? 0 }])
     assert.deepEqual(own('default', 'web'), [])
     assert.deepEqual(own('default', 'tls'), [])
+  })
+
+  test('gives the Secrets that an Ingress of their namespace names for TLS, as long as one does', async () => {
+    const readSecret = ['get /secrets', 'list /secrets', 'watch /secrets']
+    const put = (name: string, revision: number, ...secrets: readonly string[]) =>
+      store.commit([
+        {
+          kind: 'put',
+          key: `/registry/ingresses/shop/${name}`,
+          value: JSON.stringify({
+            kind: 'Ingress',
+            apiVersion: 'networking.k8s.io/v1',
+            metadata: { name, namespace: 'shop' },
+            spec: { tls: [...secrets.map((secretName) => ({ secretName })), { hosts: ['a.example.com'] }] },
+          }),
+          expectedRevision: revision,
+        },
+      ])
+    const revisionOf = async (name: string) => (await store.get(`/registry/ingresses/shop/${name}`))?.revision ?? 0
+    await put('one', 0, 'cert', 'both', 'both')
+    await put('two', 0, 'both')
+    assert.deepEqual(own('shop', 'cert'), readSecret)
+    assert.deepEqual(own('shop', 'both'), readSecret)
+    for (const [namespace, name] of [
+      ['default', 'cert'],
+      ['shop', 'other'],
+      ['shop', ''],
+      ['', 'cert'],
+    ] as const)
+      assert.deepEqual(own(namespace, name), [], `${namespace}/${name}`)
+    await put('one', await revisionOf('one'), 'new')
+    assert.deepEqual([own('shop', 'cert'), own('shop', 'new'), own('shop', 'both')], [[], readSecret, readSecret])
+    const key = '/registry/ingresses/shop/two'
+    await store.commit([{ kind: 'delete', key, expectedRevision: await revisionOf('two') }])
+    assert.deepEqual(own('shop', 'both'), [])
   })
 
   test('knows no node by its name alone', () => {
