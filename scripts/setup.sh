@@ -20,6 +20,7 @@ ip|iproute2|makes links, addresses, routes and network namespaces
 dig|bind9-dnsutils|asks the DNS by hand
 curl|curl|asks the API and the health endpoints by hand
 modprobe|kmod|loads the kernel modules that rules need
+haproxy|haproxy|serves Ingresses
 perl|perl-base|makes namespaces and containers, listens to changes of rules
 sysctl|procps|reads and sets kernel parameters
 /etc/ssl/certs/ca-certificates.crt|ca-certificates|checks the certificates of package servers'
@@ -29,6 +30,25 @@ is_present() {
     /*) test -e "$1" ;;
     *) command -v "$1" >/dev/null 2>&1 ;;
   esac
+}
+
+service_policy=/usr/sbin/policy-rc.d
+
+# Debian's haproxy comes with a service. Platnet starts a haproxy of its own, so a service that this set-up brings stays down;
+# one that an operator has is left alone: then nothing of it is missing.
+keep_service_down() {
+  case " $1 " in *' haproxy '*) ;; *) return 0 ;; esac
+  test -e "$service_policy" && return 0
+  trap 'rm -f "$service_policy"' EXIT
+  printf '#!/bin/sh\nexit 101\n' >"$service_policy"
+  chmod 755 "$service_policy"
+}
+
+let_services_start() {
+  case " $1 " in *' haproxy '*) ;; *) return 0 ;; esac
+  trap - EXIT
+  grep -q '^exit 101$' "$service_policy" 2>/dev/null && test "$(wc -l <"$service_policy")" -eq 2 && rm -f "$service_policy"
+  if command -v systemctl >/dev/null 2>&1; then systemctl --quiet disable haproxy.service >&2 2>/dev/null || true; fi
 }
 
 list_missing() {
@@ -48,9 +68,11 @@ install_debian_packages() {
   say 'reading the package lists (apt-get update)'
   apt-get update -qq >&2 </dev/null || fail 'apt-get update failed: check /etc/apt/sources.list and the network'
   say "installing $packages"
+  keep_service_down "$packages"
   # shellcheck disable=SC2086 # one word a package
   DEBIAN_FRONTEND=noninteractive apt-get install -y -qq -o Dpkg::Use-Pty=0 --no-install-recommends $packages >&2 </dev/null ||
     fail "apt-get install failed: run 'apt-get install $packages' to see why"
+  let_services_start "$packages"
   test -z "$(list_missing)" || fail "still missing after the installation: $(list_missing | cut -d'|' -f1 | tr '\n' ' ')"
 }
 

@@ -126,7 +126,7 @@ const packageOwners: Readonly<Record<string, readonly string[]>> = {
 
 /** Parts of a room that are pure while the room has a shell. */
 const pureFolders =
-  /^src\/node\/(pods\/volumes\/plan-|ingress\/(explain-others|explain-url|match|host-pattern|own-ingresses|planned-backends|planned-hosts|sorted-map)\.ts$|policy\/(address-spans|compiled-policy|effect|evaluate|explain-policy|matrix|pod-groups|reach|relations|verdict)\.ts$|dns\/((wire|zone|corefile)\/|plugins\/(hosts|kubernetes|loadbalance|rewrite|template)\/|plugins\/.*directives?\.ts$|configuration\/(read-corefile|named-files)\.ts$))/
+  /^src\/node\/(pods\/volumes\/plan-|ingress\/(haproxy\/(certificates|command|config|counters|diff(-[a-z]+)?|hold-table|holding|isolate|map-entries|profile|read-holding|rules|settings|status-codes)|explain-others|explain-url|match|host-pattern|own-ingresses|planned-backends|planned-hosts|sorted-map)\.ts$|policy\/(address-spans|compiled-policy|effect|evaluate|explain-policy|matrix|pod-groups|reach|relations|verdict)\.ts$|dns\/((wire|zone|corefile)\/|plugins\/(hosts|kubernetes|loadbalance|rewrite|template)\/|plugins\/.*directives?\.ts$|configuration\/(read-corefile|named-files)\.ts$))/
 
 const purePackages = ['node:crypto', 'node:net', 'node:util', 'ipaddr.js', 'zod', 're2js']
 const impureCalls = /\bDate\.now\(|\bnew Date\(\)|\bMath\.random\(|\bprocess\.|\bsetTimeout\(|\bfetch\(|\bconsole\./

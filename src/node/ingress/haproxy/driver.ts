@@ -1,0 +1,276 @@
+import { isAlive, type ProcessIdentity, type Run } from '../../../host/index.ts'
+import { Backoff } from '../../../loop/backoff.ts'
+import type { Health, HealthLevel } from '../../../loop/component.ts'
+import { Periodic } from '../../../loop/periodic.ts'
+import { describeError } from '../../../model/errors.ts'
+import type { RoutingChange, RoutingTable } from '../../../model/routing-table.ts'
+import type { Logger } from '../../../observe/index.ts'
+import type { IngressDriver, RoutingRefusal, ServedRequest } from '../driver.ts'
+import { AccessLog } from './access-log.ts'
+import { askHolding, askInfo, RefusedCommand, runCommands } from './ask-haproxy.ts'
+import { maxCommandBytes, renderFiles, settingsHash } from './config.ts'
+import { type AnswerCount, AnswerTotals, readCounters, showCounters } from './counters.ts'
+import { type Difference, diffTable } from './diff.ts'
+import { HaproxyError } from './errors.ts'
+import { holdTable } from './hold-table.ts'
+import type { Holding } from './holding.ts'
+import { isolate, namedCertificate, withoutObjects } from './isolate.ts'
+import { HaproxyProcess } from './process.ts'
+import { RefusedRoutes } from './refused-routes.ts'
+import { RuntimeSocket } from './runtime-socket.ts'
+import type { HaproxySettings } from './settings.ts'
+
+export interface HaproxyParts extends HaproxySettings {
+  readonly onServed: (request: ServedRequest) => void
+  readonly log: Logger
+  readonly run?: Run
+}
+
+/** Work that haproxy was given since this driver was made. */
+export interface HaproxyWork {
+  readonly starts: number
+  readonly reloads: number
+  readonly commands: number
+}
+
+const watchMs = 200
+const verifyMs = 5000
+const countMs = 1000
+/** Attempts to bring haproxy to a table by commands before a reload does it. */
+const maxAttempts = 2
+
+/** Serves Ingresses by a haproxy of its own, which outlives this process and is found again by the next one. */
+export class HaproxyDriver implements IngressDriver {
+  readonly name = 'ingress-haproxy'
+  readonly kind = 'haproxy'
+  readonly #parts: HaproxyParts
+  readonly #process: HaproxyProcess
+  readonly #accessLog: AccessLog
+  readonly #totals = new AnswerTotals()
+  readonly #backoff = new Backoff({ baseMs: 100, maxMs: 30_000 })
+  readonly #watches: readonly Periodic[]
+  #master: ProcessIdentity | undefined
+  /** What haproxy holds; undefined until it was read, and after a failure. */
+  #holding: Holding | undefined
+  #table: RoutingTable | undefined
+  #worker: number | undefined
+  #refusedRoutes = new RefusedRoutes()
+  #leftOut: readonly RoutingRefusal[] = []
+  #turn: Promise<unknown> = Promise.resolve()
+  #restartAtMs = 0
+  #health: Health = { level: 'unknown', message: 'waits for the first routes', sinceMs: Date.now() }
+  #work = { starts: 0, reloads: 0, commands: 0 }
+
+  constructor(parts: HaproxyParts) {
+    this.#parts = parts
+    this.#process = new HaproxyProcess(parts.folder, parts.run)
+    this.#accessLog = new AccessLog(this.#process.paths.accessLog, parts)
+    const every = (intervalMs: number, job: () => Promise<void>) =>
+      new Periodic(job, { intervalMs, onError: (error) => this.#report('degraded', describeError(error)) })
+    this.#watches = [
+      every(watchMs, () => this.#restartIfDead()),
+      every(verifyMs, () => this.#verify()),
+      every(countMs, () => this.#countOldWorkers()),
+    ]
+  }
+
+  async start(): Promise<void> {
+    this.#master = await this.#process.find()
+    for (const watch of this.#watches) watch.start()
+  }
+
+  /** haproxy goes on without this process. */
+  async stop(scope: { signal: AbortSignal }): Promise<void> {
+    await Promise.all(this.#watches.map((watch) => watch.stop(scope)))
+    this.#accessLog.close()
+  }
+
+  health(): Health {
+    return this.#health
+  }
+
+  get work(): HaproxyWork {
+    return this.#work
+  }
+
+  /** Ends haproxy with its connections and removes its files. */
+  async remove(): Promise<void> {
+    this.#accessLog.close()
+    await this.#inTurn(() => this.#process.remove())
+  }
+
+  /** Throws HaproxyError where nothing could be changed. */
+  apply(table: RoutingTable, change: RoutingChange): Promise<readonly RoutingRefusal[]> {
+    return this.#inTurn(async () => {
+      const known = this.#table === undefined ? undefined : change
+      this.#table = table
+      try {
+        await this.#bring(known)
+        this.#report('ok', 'haproxy serves the routes')
+      } catch (error) {
+        this.#holding = undefined
+        this.#report('degraded', describeError(error))
+        throw error
+      }
+      return [...this.#leftOut, ...this.#refusedRoutes.all()]
+    })
+  }
+
+  /** Counts answers by Ingress since the worker started that was there first; asks haproxy. */
+  async answerCounts(): Promise<readonly AnswerCount[]> {
+    await this.#inTurn(() => this.#count()).catch(() => {})
+    return this.#totals.totals()
+  }
+
+  /** Brings haproxy to the table; `change` is what differs from the table before, undefined if that is not known. */
+  async #bring(change: RoutingChange | undefined): Promise<void> {
+    if (this.#master === undefined || !isAlive(this.#master)) return this.#startAnew()
+    const wasKnown = this.#holding !== undefined
+    for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
+      const difference = await this.#change(wasKnown && attempt === 1 ? change : undefined)
+      if (difference?.kind === 'reload') return this.#reload(difference.reason)
+      if (difference !== undefined) return
+    }
+    await this.#reload('commands of the runtime socket failed')
+  }
+
+  /** Makes one attempt by commands; undefined if a command failed. */
+  async #change(change: RoutingChange | undefined): Promise<Difference | undefined> {
+    const table = withoutObjects(this.#wanted(), this.#leftOut)
+    using socket = await RuntimeSocket.open(this.#process.paths.runtimeSocket)
+    if (this.#holding === undefined) {
+      const stale = await this.#readHolding(socket)
+      if (stale !== undefined) return { kind: 'reload', reason: stale }
+    }
+    const held = this.#holding
+    if (held === undefined) return undefined
+    const difference = diffTable(held, table, { maxCommandBytes: maxCommandBytes(this.#parts) }, change)
+    if (difference.kind === 'reload') return difference
+    try {
+      await runCommands(socket, difference.commands)
+    } catch (error) {
+      this.#afterFailure(error, table)
+      return undefined
+    }
+    this.#work.commands += difference.commands.length
+    this.#holding = difference.holding
+    this.#refusedRoutes.set(difference.refused)
+    return difference
+  }
+
+  /** Reads what the worker holds; returns why it cannot be used, if so. */
+  async #readHolding(socket: RuntimeSocket): Promise<string | undefined> {
+    const info = await askInfo(socket)
+    const holding = await askHolding(socket)
+    const hash = settingsHash(this.#parts, holding.defaultCertificate !== undefined)
+    if (info.settings !== hash) return 'the settings have changed'
+    this.#worker = info.pid
+    this.#holding = holding
+    this.#accessLog.open()
+    return undefined
+  }
+
+  #afterFailure(error: unknown, table: RoutingTable): void {
+    this.#parts.log.warn('haproxy did not take a change; its state is read again', { error })
+    this.#holding = undefined
+    if (!(error instanceof RefusedCommand)) return
+    const named = error.certificate === undefined ? undefined : namedCertificate(table, error.certificate)
+    if (named !== undefined) this.#leftOut = [...this.#leftOut, { ...named, reason: error.message }]
+  }
+
+  async #startAnew(): Promise<void> {
+    const generation = await this.#writeFiles()
+    this.#master = await this.#process.start(generation)
+    this.#work.starts += 1
+    await this.#adopt()
+    this.#parts.log.info('haproxy is started', { pid: this.#master.pid })
+  }
+
+  async #reload(reason: string): Promise<void> {
+    await this.#count()
+    const generation = await this.#writeFiles()
+    await this.#process.reload(generation)
+    this.#work.reloads += 1
+    await this.#adopt()
+    this.#parts.log.info('haproxy is reloaded', { reason })
+  }
+
+  async #adopt(): Promise<void> {
+    this.#worker = (await this.#process.info()).pid
+    this.#accessLog.open()
+  }
+
+  /** Writes files that haproxy takes, if need be without the objects that it refuses. */
+  async #writeFiles(): Promise<number> {
+    const generation = this.#process.nextGeneration()
+    const earlier = this.#holding
+    let made: ReturnType<typeof holdTable> | undefined
+    const check = async (table: RoutingTable) => {
+      made = holdTable(table, earlier)
+      const files = renderFiles(this.#parts, { holding: made.holding, generation }, table.certificates)
+      await this.#process.writeFiles(files, generation)
+    }
+    this.#leftOut = await isolate(this.#wanted(), check)
+    if (made === undefined) throw new HaproxyError('refused-config', 'no files were written')
+    this.#holding = made.holding
+    this.#refusedRoutes = RefusedRoutes.of(made.refused)
+    return generation
+  }
+
+  #wanted(): RoutingTable {
+    if (this.#table === undefined) throw new HaproxyError('not-started', 'haproxy was given no routes yet')
+    return this.#table
+  }
+
+  async #restartIfDead(): Promise<void> {
+    if (this.#table === undefined || (this.#master !== undefined && isAlive(this.#master))) return
+    if (performance.now() < this.#restartAtMs) return
+    await this.#inTurn(async () => {
+      if (this.#master !== undefined && isAlive(this.#master)) return
+      this.#restartAtMs = performance.now() + this.#backoff.nextDelayMs()
+      this.#report('degraded', 'haproxy has ended and is started again')
+      this.#parts.log.error('haproxy has ended; it is started again', {})
+      await this.#startAnew()
+      this.#report('ok', 'haproxy serves the routes')
+    })
+  }
+
+  /** Another one may have reloaded haproxy, which then has the files of the last reload. */
+  async #verify(): Promise<void> {
+    if (this.#table === undefined || this.#master === undefined || !isAlive(this.#master)) return
+    await this.#inTurn(async () => {
+      const { pid } = await this.#process.info()
+      if (pid === this.#worker) return this.#backoff.reset()
+      this.#holding = undefined
+      await this.#bring(undefined)
+    })
+  }
+
+  async #count(): Promise<void> {
+    const counts = await this.#process.ask((socket) => socket.ask(showCounters))
+    if (this.#worker !== undefined) this.#totals.set(this.#worker, readCounters(counts))
+  }
+
+  /** Reads the counters of workers that a reload replaced, until they end. */
+  async #countOldWorkers(): Promise<void> {
+    if (this.#work.reloads === 0 || this.#master === undefined) return
+    await this.#inTurn(async () => {
+      const { worker, oldWorkers } = await this.#process.processes()
+      for (const [pid, text] of await this.#process.askWorkers(oldWorkers, showCounters))
+        this.#totals.set(pid, readCounters(text))
+      this.#totals.keepOnly(new Set([...oldWorkers, ...(worker === undefined ? [] : [worker])]))
+    })
+  }
+
+  /** One change at a time. */
+  #inTurn<T>(job: () => Promise<T>): Promise<T> {
+    const result = this.#turn.then(job, job)
+    this.#turn = result.catch(() => {})
+    return result
+  }
+
+  #report(level: HealthLevel, message: string): void {
+    if (level !== this.#health.level || message !== this.#health.message)
+      this.#health = { level, message, sinceMs: level === this.#health.level ? this.#health.sinceMs : Date.now() }
+  }
+}

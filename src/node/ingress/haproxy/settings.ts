@@ -1,0 +1,49 @@
+import type { IngressSettings } from '../driver.ts'
+import { HaproxyError } from './errors.ts'
+
+export interface HaproxySettings extends IngressSettings {
+  /** Absolute path of the folder for files, sockets and the empty root of the workers. */
+  readonly folder: string
+  /** Share of requests that get a line in the access log, 0 to 1. */
+  readonly accessLog: number
+  /** User and group of the workers; `haproxy` unless given. */
+  readonly user?: string
+  readonly group?: string
+  /** haproxy decides unless given: one for each CPU. */
+  readonly threads?: number
+}
+
+/** Names of files and sockets of one haproxy, all below `folder`. */
+export interface HaproxyPaths {
+  readonly folder: string
+  /** Configuration that is in use: a link to a folder `files-NUMBER`. */
+  readonly current: string
+  readonly masterSocket: string
+  readonly runtimeSocket: string
+  /** The root of the workers' file system; empty. */
+  readonly emptyRoot: string
+  /** FIFO of the access log. */
+  readonly accessLog: string
+  /** Warnings and errors of haproxy itself. */
+  readonly messages: string
+}
+
+/** Length of `sun_path` in unix(7), less what haproxy appends while it binds (`.PID.tmp`). */
+const maxSocketPath = 107 - 16
+
+/** Throws HaproxyError (`unsafe-text`) if the folder cannot stand in a configuration or is too long for sockets. */
+export function haproxyPaths(folder: string): HaproxyPaths {
+  const paths = {
+    folder,
+    current: `${folder}/current`,
+    masterSocket: `${folder}/master.sock`,
+    runtimeSocket: `${folder}/runtime.sock`,
+    emptyRoot: `${folder}/empty`,
+    accessLog: `${folder}/access.fifo`,
+    messages: `${folder}/messages.log`,
+  }
+  const isPlain = /^\/[A-Za-z0-9._/-]+$/.test(folder)
+  if (isPlain && paths.runtimeSocket.length <= maxSocketPath) return paths
+  const expected = `expected an absolute path of letters, digits, "._-/" and at most ${maxSocketPath - 13} characters`
+  throw new HaproxyError('unsafe-text', `the folder of haproxy is ${JSON.stringify(folder)}: ${expected}`)
+}

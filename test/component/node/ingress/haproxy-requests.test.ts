@@ -1,0 +1,168 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import {
+  ask,
+  EchoServers,
+  HaproxyLab,
+  haproxySkipReason,
+  sendRaw,
+  testLimits,
+  wholeChange,
+  withEndpoints,
+} from '../../../helpers/haproxy-lab.ts'
+import { routingTable } from '../../../helpers/routing-tables.ts'
+import { until } from '../../../helpers/until.ts'
+
+describe('haproxy passes requests on', { skip: haproxySkipReason() }, () => {
+  let lab: HaproxyLab
+  let servers: EchoServers
+
+  before(async () => {
+    lab = await HaproxyLab.create({
+      accessLog: 1,
+      limits: { ...testLimits, maxBodyBytes: 1000, requestsPerClient: 500 },
+    })
+    servers = await EchoServers.start(1)
+    const table = withEndpoints(routingTable({ 'a.example.com': { prefix: ['/'] } }), () => servers.ports)
+    await lab.driver.apply(table, wholeChange(table))
+  })
+  after(async () => {
+    await lab[Symbol.asyncDispose]()
+    servers[Symbol.dispose]()
+  })
+
+  const headersFor = async (headers: string) => {
+    const { status, body, text } = await ask(lab.httpPort, 'a.example.com', '/', headers)
+    assert.equal(status, 200, text)
+    return JSON.parse(body).headers as Record<string, string>
+  }
+
+  test('what a client says of itself is replaced', async () => {
+    const forged =
+      'x-forwarded-for: 6.6.6.6\r\nX-Forwarded-Prefix: /x\r\nX_Forwarded_For: 6.6.6.6\r\nForwarded: for=6.6.6.6\r\n'
+    const seen = await headersFor(forged)
+    assert.equal(seen['x-forwarded-for'], '127.0.0.1')
+    assert.equal(seen['x-forwarded-proto'], 'http')
+    assert.equal(seen['x-forwarded-host'], 'a.example.com')
+    assert.equal(seen['x-forwarded-port'], String(lab.httpPort))
+    for (const name of ['x-forwarded-prefix', 'x_forwarded_for', 'forwarded']) assert.equal(seen[name], undefined)
+  })
+
+  test('headers for this hop alone end here, and names in Connection take no header away', async () => {
+    const seen = await headersFor(
+      'Connection: keep-alive, x-forwarded-for\r\nKeep-Alive: 3\r\nProxy-Connection: x\r\nUpgrade: h2c\r\nHTTP2-Settings: AAA\r\n',
+    )
+    for (const name of ['connection', 'keep-alive', 'proxy-connection', 'upgrade', 'http2-settings'])
+      assert.ok(seen[name] === undefined || seen[name] === 'keep-alive', name)
+    assert.equal(seen['x-forwarded-for'], '127.0.0.1')
+  })
+
+  test('a request gets an identifier and a trace unless it brings valid ones', async () => {
+    const made = await headersFor('x-request-id: bad id\r\ntraceparent: 00-0-0-0\r\ntracestate: a=b\r\n')
+    assert.match(made['x-request-id'] ?? '', /^[0-9a-f]{32}$/)
+    assert.match(made['traceparent'] ?? '', /^00-[0-9a-f]{32}-[0-9a-f]{16}-00$/)
+    assert.equal(made['tracestate'], undefined)
+    const trace = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
+    const kept = await headersFor(`x-request-id: abc-1\r\ntraceparent: ${trace}\r\ntracestate: a=b\r\n`)
+    assert.deepEqual([kept['x-request-id'], kept['traceparent'], kept['tracestate']], ['abc-1', trace, 'a=b'])
+    for (const wrong of [
+      trace.replace('0af7651916cd43dd8448eb211c80319c', '0'.repeat(32)),
+      `${trace}-x`,
+      `ff${trace.slice(2)}`,
+    ])
+      assert.notEqual((await headersFor(`traceparent: ${wrong}\r\n`))['traceparent'], wrong)
+  })
+
+  test('the path is passed as it was sent, and an absolute target is reduced to its path', async () => {
+    for (const path of ['/a/../b', '//a', '/a%2Fb', '/%', '/a;b?c=/../d', '/a"<>\\^`{|}'])
+      assert.equal(JSON.parse((await ask(lab.httpPort, 'a.example.com', path)).body).url, path)
+    const absolute = await ask(lab.httpPort, 'a.example.com', 'http://a.example.com/x?y')
+    assert.equal(JSON.parse(absolute.body).url, '/x?y')
+    const bare = await ask(lab.httpPort, 'a.example.com', 'http://a.example.com')
+    assert.equal(JSON.parse(bare.body).url, '/')
+  })
+
+  const host = 'Host: a.example.com\r\n'
+  const chunked = 'Transfer-Encoding: chunked\r\n'
+  const refused: Readonly<Record<string, string>> = {
+    'two Host headers that differ': `GET / HTTP/1.1\r\n${host}Host: b.example.com\r\n\r\n`,
+    'no Host header': 'GET / HTTP/1.1\r\n\r\n',
+    'a Host header that is no host': 'GET / HTTP/1.1\r\nHost: a.example.com#/x\r\n\r\n',
+    'an authority that is not the Host header': `GET http://b.example.com/ HTTP/1.1\r\n${host}\r\n`,
+    'a NUL in a header': `GET / HTTP/1.1\r\n${host}X: a\0b\r\n\r\n`,
+    'a bare CR in a header': `GET / HTTP/1.1\r\n${host}X: a\rb\r\n\r\n`,
+    'a space before a colon': 'GET / HTTP/1.1\r\nHost : a.example.com\r\n\r\n',
+    'Content-Length twice': `POST / HTTP/1.1\r\n${host}Content-Length: 1\r\nContent-Length: 2\r\n\r\nab`,
+    'a Content-Length with a sign': `POST / HTTP/1.1\r\n${host}Content-Length: +1\r\n\r\na`,
+    'an unknown transfer coding': `POST / HTTP/1.1\r\n${host}Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n`,
+    'a transfer coding after chunked': `POST / HTTP/1.1\r\n${host}Transfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n`,
+    'chunked twice': `POST / HTTP/1.1\r\n${host}${chunked}${chunked}\r\n0\r\n\r\n`,
+    'chunked in HTTP/1.0': `POST / HTTP/1.0\r\n${host}${chunked}\r\n0\r\n\r\n`,
+    'TE.CL with a hidden coding': `POST / HTTP/1.1\r\n${host}Content-Length: 4\r\nTransfer-Encoding: \x0bchunked\r\n\r\n0\r\n\r\n`,
+    'a fragment': `GET /#x HTTP/1.1\r\n${host}\r\n`,
+    'HTTP/0.9': 'GET /\r\n\r\n',
+    'a header of twenty kilobytes': `GET / HTTP/1.1\r\n${host}X: ${'a'.repeat(20_000)}\r\n\r\n`,
+  }
+  for (const [title, bytes] of Object.entries(refused)) {
+    test(`${title}: 400`, async () => {
+      const { status, text } = await sendRaw(lab.httpPort, bytes)
+      assert.equal(status, 400, text)
+    })
+  }
+
+  test('other refusals: 405 for CONNECT, 413 for a long body, 422 for a coding before chunked, 408 for slow headers', async () => {
+    const statusOf = async (bytes: string) => (await sendRaw(lab.httpPort, bytes, 4000)).status
+    const statuses = await Promise.all([
+      statusOf(`CONNECT a.example.com:80 HTTP/1.1\r\n${host}\r\n`),
+      statusOf(`POST / HTTP/1.1\r\n${host}Content-Length: 1001\r\n\r\n`),
+      statusOf(`POST / HTTP/1.1\r\n${host}Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n`),
+      statusOf(`GET / HTTP/1.1\r\n${host}`),
+    ])
+    assert.deepEqual(statuses, [405, 413, 422, 408])
+  })
+
+  test('with Content-Length and chunked the chunks count, and what follows is no second request', async () => {
+    const smuggled = `POST / HTTP/1.1\r\n${host}Content-Length: 6\r\n${chunked}\r\n0\r\n\r\nGET /second HTTP/1.1\r\n${host}\r\n`
+    const { text, isClosed } = await sendRaw(lab.httpPort, smuggled, 1000, 2)
+    assert.equal(text.match(/HTTP\/1\.1 200/g)?.length, 1)
+    assert.ok(isClosed)
+    assert.doesNotMatch(text, /"content-length":/)
+  })
+
+  test('folded headers and bare line feeds are passed on in the one form that is allowed', async () => {
+    const { status, body } = await sendRaw(lab.httpPort, `GET / HTTP/1.1\n${host.replace('\r', '')}X: a\r\n b\n\n`)
+    assert.equal(status, 200)
+    assert.match(JSON.parse(body).headers.x, /^a +b$/)
+  })
+
+  test('every answer is counted by Ingress, class of host and code, and logged', async () => {
+    const before = new Map(
+      (await lab.driver.answerCounts()).map(({ ingress, host: kind, code, count }) => [
+        `${ingress} ${kind} ${code}`,
+        count,
+      ]),
+    )
+    const logged = lab.served.length
+    await ask(lab.httpPort, 'a.example.com', '/logged?secret')
+    await ask(lab.httpPort, 'a.example.com', '/logged')
+    await ask(lab.httpPort, 'b.example.com', '/')
+    const counts = new Map(
+      (await lab.driver.answerCounts()).map(({ ingress, host: kind, code, count }) => [
+        `${ingress} ${kind} ${code}`,
+        count,
+      ]),
+    )
+    const more = (key: string) => (counts.get(key) ?? 0) - (before.get(key) ?? 0)
+    assert.equal(more('default/test exact 200'), 2)
+    assert.equal(more('undefined none 404'), 1)
+    await until('the requests are logged', () => lab.served.length >= logged + 3)
+    const [first] = lab.served.filter(({ path }) => path === '/logged')
+    assert.ok(first)
+    assert.equal(first.ingress, 'default/test')
+    assert.equal(first.pattern, 'a.example.com')
+    assert.equal(first.status, 200)
+    assert.equal(first.endpoint, `127.0.0.1:${servers.ports[0]}`)
+    assert.equal(first.fault, undefined)
+    assert.equal(lab.served.find(({ host: name }) => name === 'b.example.com')?.ingress, undefined)
+  })
+})
