@@ -14,7 +14,7 @@ export type Difference =
       readonly kind: 'commands'
       /** In the order in which they have to be given: what is new serves before what is old goes. */
       readonly commands: readonly Command[]
-      /** What haproxy holds after them. */
+      /** The holding after them. */
       readonly holding: Holding
       /** The routes of the compared hosts that cannot be served. */
       readonly refused: ReadonlyMap<HostPattern, readonly RefusedRoute[]>

@@ -50,7 +50,7 @@ export class HaproxyDriver implements IngressDriver {
   readonly #backoff = new Backoff({ baseMs: 100, maxMs: 30_000 })
   readonly #watches: readonly Periodic[]
   #master: ProcessIdentity | undefined
-  /** What haproxy holds; undefined until it was read, and after a failure. */
+  /** The holding of the worker; undefined until it was read, and after a failure. */
   #holding: Holding | undefined
   #table: RoutingTable | undefined
   #worker: number | undefined

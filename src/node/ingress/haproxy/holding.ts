@@ -25,12 +25,12 @@ export interface ListedCertificate {
 
 /** The part of haproxy that changes with the routing table: read from the process, or made from a table to be written as files. */
 export interface Holding {
-  /** By proxy name; spare ones included. */
+  /** Keys are proxy names; spare ones included. */
   readonly proxies: ReadonlyMap<string, HeldProxy>
   /** HeldProxy names by `Backend.id`. */
   readonly places: ReadonlyMap<string, string>
   readonly routes: ReadonlyMap<HostPattern, HostEntries>
-  /** By file name. */
+  /** Keys are file names. */
   readonly certificates: ReadonlyMap<string, ListedCertificate>
   /** SHA-1 fingerprint of the default certificate, which haproxy shows; absent if there is none. */
   readonly defaultCertificate?: string

@@ -3,9 +3,9 @@ import type { HostPattern, HostRoutes, Route } from '../../../model/routing-tabl
 
 /** The entries of one host pattern in the maps of routes. A value is `PROXY|CLASS|INGRESS`. */
 export interface HostEntries {
-  /** By path. */
+  /** Keys are paths. */
   readonly exact: ReadonlyMap<string, string>
-  /** By path without its last slash, so `''` stands for `/`. */
+  /** Keys are paths without its last slash, so `''` stands for `/`. */
   readonly prefix: ReadonlyMap<string, string>
   readonly fallback?: string
 }
