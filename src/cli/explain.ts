@@ -1,19 +1,22 @@
-import { askFlow, askService, type FlowQuestion } from '../app/commands/ask-agent.ts'
+import { askFlow, askService, askUrl, type FlowQuestion } from '../app/commands/ask-agent.ts'
 import type { ServiceAnswer } from '../app/composition/proxy-questions.ts'
 import { optionGroups } from '../app/option-groups.ts'
 import { exitCodes } from './exit-code.ts'
 import { type AddCommand, addOptionFlags, type CliContext, loadCommandOptions, outputFlag, print } from './program.ts'
 
-/** `platnet explain SRC DST:PORT[/udp]` and `platnet explain service NS/NAME`, answered by the running agent. */
+/** `platnet explain SRC DST:PORT[/udp]`, `platnet explain service NS/NAME` and `platnet explain URL`, answered by the running agent. */
 export const addExplainCommand: AddCommand = (program, context) => {
   const command = program
     .command('explain')
     .description(
-      'explains what the wanted rules do with a connection ("platnet plan" compares them with the kernel), or what a Service leads to, and why',
+      'explains what the wanted rules do with a connection ("platnet plan" compares them with the kernel), what a Service leads to, or which Ingress answers a URL, and why',
     )
-    .argument('<source>', 'the address of the client, or NAMESPACE/NAME of a pod; or the word "service"')
     .argument(
-      '<target>',
+      '<source>',
+      'the address of the client, or NAMESPACE/NAME of a pod; or the word "service"; or http://HOST/PATH',
+    )
+    .argument(
+      '[target]',
       'ADDRESS:PORT or NAMESPACE/POD:PORT, with /udp or /sctp where it is not TCP; ADDRESS/icmp or NAMESPACE/POD/icmp; or NAMESPACE/NAME of the Service',
     )
     .option(
@@ -22,11 +25,18 @@ export const addExplainCommand: AddCommand = (program, context) => {
     )
     .addOption(outputFlag())
   addOptionFlags(command, optionGroups, 'agent').action(
-    async (source: string, target: string, { output, inInterface }: { output: string; inInterface?: string }) => {
+    async (
+      source: string,
+      target: string | undefined,
+      { output, inInterface }: { output: string; inInterface?: string },
+    ) => {
       const { values } = await loadCommandOptions(command, optionGroups, context, 'agent')
       const socket = values.node.controlSocket
-      if (source === 'service') printAnswer(context, output, await askService(socket, target), renderService)
-      else await explainFlow(context, { inInterface, socket, source, target, output })
+      if (target === undefined && /^https?:/i.test(source))
+        printAnswer(context, output, await askUrl(socket, source), renderLines)
+      else if (source === 'service' && target !== undefined)
+        printAnswer(context, output, await askService(socket, target), renderService)
+      else await explainFlow(context, { inInterface, socket, source, target: target ?? '', output })
     },
   )
 }
@@ -52,7 +62,7 @@ async function explainFlow(context: CliContext, request: FlowRequest): Promise<v
     context,
     request.output,
     await askFlow(request.socket, { ...question, ...(inInterface && { inInterface }) }),
-    ({ lines }) => `${lines.join('\n')}\n`,
+    renderLines,
   )
 }
 
@@ -84,6 +94,10 @@ function printAnswer<Answer>(
   render: (answer: Answer) => string,
 ): void {
   print(context, output === 'json' ? `${JSON.stringify(answer, undefined, 2)}\n` : render(answer))
+}
+
+function renderLines({ lines }: { readonly lines: readonly string[] }): string {
+  return `${lines.join('\n')}\n`
 }
 
 type Family = ServiceAnswer['families'][number]

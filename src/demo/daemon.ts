@@ -14,7 +14,7 @@ export interface Daemon {
 }
 
 /** Under the private /run, so nothing of it outlives the demo. */
-const dataDirectory = '/run/platnet-demo'
+export const dataDirectory = '/run/platnet-demo'
 export const controlSocket = `${dataDirectory}/control.sock`
 export const adminKubeconfig = `${dataDirectory}/admin.kubeconfig`
 

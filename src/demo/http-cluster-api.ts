@@ -20,6 +20,9 @@ const pluralOf: Readonly<Record<string, string>> = {
   Deployment: 'deployments',
   Namespace: 'namespaces',
   NetworkPolicy: 'networkpolicies',
+  IngressClass: 'ingressclasses',
+  Ingress: 'ingresses',
+  Secret: 'secrets',
 }
 
 /** The cluster as an administrator reaches it: the API server over HTTPS, the agent over its control socket. */
@@ -80,7 +83,7 @@ export class HttpClusterApi implements ClusterApi {
 function refOf({ apiVersion, kind, metadata }: ApiObject): ObjectRef {
   const [version = '', group = ''] = apiVersion.split('/').reverse()
   const resource = { group, version, resource: pluralOf[kind] ?? kind }
-  if (kind === 'Namespace') return { resource, name: metadata.name }
+  if (kind === 'Namespace' || kind === 'IngressClass') return { resource, name: metadata.name }
   return { resource, name: metadata.name, namespace: metadata.namespace ?? 'default' }
 }
 

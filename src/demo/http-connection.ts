@@ -1,5 +1,8 @@
 import { connect, type Socket } from 'node:net'
 
+/** The Host header of each request. */
+export const loadHost = 'demo'
+
 export interface Target {
   readonly host: string
   readonly port: number
@@ -27,7 +30,7 @@ export class HttpConnection {
   isOpen = true
 
   constructor(target: Target, keepAlive: boolean, timeoutMs: number) {
-    this.#request = `GET / HTTP/1.1\r\nHost: demo\r\n${keepAlive ? '' : 'Connection: close\r\n'}\r\n`
+    this.#request = `GET / HTTP/1.1\r\nHost: ${loadHost}\r\n${keepAlive ? '' : 'Connection: close\r\n'}\r\n`
     this.#socket = connect({
       host: target.host,
       port: target.port,

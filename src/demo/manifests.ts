@@ -4,6 +4,8 @@ import type { Ip } from '../model/ip.ts'
 
 const namespace = 'default'
 const portName = 'http'
+const className = 'demo'
+const secretName = 'demo-tls'
 
 export interface ServiceDescription {
   readonly name: string
@@ -52,6 +54,41 @@ export function describePolicy(
       ...pods,
       policyTypes: ['Ingress'],
       ingress: allows === 'nothing' ? [] : [{ from: [pods], ports: [{ protocol: 'TCP', port: 8080 }] }],
+    },
+  }
+}
+
+export function describeIngressClass({ groups, domain }: Dialect): ApiObject {
+  return {
+    apiVersion: `${groups.networking}/v1`,
+    kind: 'IngressClass',
+    metadata: { name: className },
+    spec: { controller: `${domain}/ingress` },
+  }
+}
+
+/** A Secret with a certificate and its key, as PEM. */
+export function describeTlsSecret(pair: { readonly certPem: string; readonly keyPem: string }): ApiObject {
+  const base64 = (pem: string) => Buffer.from(pem).toString('base64')
+  return {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name: secretName, namespace },
+    data: { 'tls.crt': base64(pair.certPem), 'tls.key': base64(pair.keyPem) },
+  }
+}
+
+/** An Ingress that serves the Service `web` under these hosts, one of them also with the certificate of the Secret. */
+export function describeIngress({ groups }: Dialect, hosts: readonly string[], secureHost: string): ApiObject {
+  const backend = { service: { name: 'web', port: { name: portName } } }
+  return {
+    apiVersion: `${groups.networking}/v1`,
+    kind: 'Ingress',
+    metadata: { name: 'web', namespace },
+    spec: {
+      ingressClassName: className,
+      tls: [{ hosts: [secureHost], secretName }],
+      rules: hosts.map((host) => ({ host, http: { paths: [{ path: '/', pathType: 'Prefix', backend }] } })),
     },
   }
 }

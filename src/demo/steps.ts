@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { chiSquareOfEqualShares, describeCounts, describeLoad, isUndisturbed } from './findings.ts'
+import { ingress } from './ingress-step.ts'
 import { clientSources, type LoadRequest, nodeAddress, type RunningLoad } from './lab.ts'
 import type { LoadReport } from './load-report.ts'
 import { fromPod, namedServices, untilNamed } from './name-steps.ts'
@@ -156,6 +157,7 @@ export const steps: readonly Step[] = [
   affinity,
   refused,
   policies,
+  ingress,
   rolling,
   stoppedFirst,
   killed,

@@ -50,7 +50,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'node/pods',
     'node/routes',
   ],
-  demo: [...leaves, 'host', 'client', 'serve'],
+  demo: [...leaves, 'host', 'client', 'serve', 'pki'],
   cli: [...shells, 'app', 'demo'],
   'main.ts': ['cli'],
 }

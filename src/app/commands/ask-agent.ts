@@ -1,6 +1,7 @@
 import http from 'node:http'
 import { text } from 'node:stream/consumers'
 import { PlatnetError } from '../../model/errors.ts'
+import type { UrlExplanation } from '../../node/ingress/index.ts'
 import type { AgentStatus } from '../composition/agent-status.ts'
 import type { FlowAnswer } from '../composition/flow-question.ts'
 import type { PlanAnswer, ServiceAnswer } from '../composition/proxy-questions.ts'
@@ -35,6 +36,11 @@ export function askFlow(controlSocket: string, question: FlowQuestion): Promise<
 /** Asks where a Service leads. Throws AskError; `not-found` if there is no such Service. */
 export function askService(controlSocket: string, service: string): Promise<ServiceAnswer> {
   return ask(controlSocket, `/explain/service?${new URLSearchParams({ service })}`)
+}
+
+/** Asks which Ingress answers a request for a URL. Throws AskError, also for a text that is no URL. */
+export function askUrl(controlSocket: string, url: string): Promise<UrlExplanation> {
+  return ask(controlSocket, `/explain/url?${new URLSearchParams({ url })}`)
 }
 
 /** Answer of `GET /dns/explain`. */

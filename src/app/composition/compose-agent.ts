@@ -30,6 +30,7 @@ import { composeProxy, type ProxySide } from './compose-proxy.ts'
 import { agentAccess, tellTrouble } from './delegated-access.ts'
 import { findApiServers } from './find-api-servers.ts'
 import { composeIdleMemory } from './idle-memory.ts'
+import { ingressQuestions } from './ingress-questions.ts'
 import { findMachineInfo } from './machine-info.ts'
 import { findNodeName } from './node-identity.ts'
 import { proxyQuestions } from './proxy-questions.ts'
@@ -77,7 +78,7 @@ export async function composeAgent(context: AppContext, run = createFastRun()): 
         ingress: ingress?.status(),
         refusedClaims: proxy?.refusedClaims() ?? [],
       }),
-    queries: questionsOf({ proxy, policy, dns }, run),
+    queries: questionsOf({ proxy, policy, dns, ingress }, run),
     gate,
     log: log.child('control'),
   })
@@ -115,7 +116,10 @@ function composeSources(
   ]
 }
 
-function questionsOf({ proxy, policy, dns }: Pick<SourceParts, 'proxy' | 'policy' | 'dns'>, run: Run) {
+function questionsOf(
+  { proxy, policy, dns, ingress }: Pick<SourceParts, 'proxy' | 'policy' | 'dns' | 'ingress'>,
+  run: Run,
+) {
   return {
     ...proxyQuestions({
       families: proxy?.families ?? [],
@@ -125,6 +129,7 @@ function questionsOf({ proxy, policy, dns }: Pick<SourceParts, 'proxy' | 'policy
       policy: policy?.explainer,
     }),
     ...dnsQuestions(dns),
+    ...ingressQuestions(ingress?.explain),
   }
 }
 

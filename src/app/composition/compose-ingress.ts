@@ -9,6 +9,7 @@ import {
   AccessLog,
   collectIngressCounts,
   createIngressMetrics,
+  explainUrl,
   type IngressDriver,
   IngressNodes,
   IngressObjects,
@@ -22,6 +23,7 @@ import {
   ingressSettings,
   ReportedProblems,
   readTlsSecret,
+  type UrlExplanation,
 } from '../../node/ingress/index.ts'
 import { NodeAnnotation } from '../../node/registration/index.ts'
 import type { AppliedRevisions, LiveNodeState } from '../../node/state/index.ts'
@@ -37,7 +39,8 @@ export interface IngressSide {
   readonly components: readonly Component[]
   /** Undefined until the dialect of the server is known. */
   status(): IngressStatus | undefined
-  plan(): IngressPlan | undefined
+  /** Undefined until the Ingresses have been read. */
+  explain(url: AskedUrl): UrlExplanation | undefined
   /** Creates plane, informers and status writer for the server's dialect. */
   createSources(dialect: Dialect): readonly Component[]
 }
@@ -72,7 +75,7 @@ export async function composeIngress(sources: IngressSources): Promise<IngressSi
   return {
     components: [driver],
     status: () => live?.plane.status(),
-    plan: () => live?.plan,
+    explain: (url) => live && explain(live, shared.state, url),
     createSources: (dialect) => {
       const { components, ...made } = createSources(shared, dialect)
       live = made
@@ -80,6 +83,19 @@ export async function composeIngress(sources: IngressSources): Promise<IngressSi
     },
   }
 }
+
+function explain(
+  { plane, plan }: { readonly plane: IngressPlane; readonly plan: IngressPlan },
+  services: LiveNodeState,
+  url: AskedUrl,
+): UrlExplanation | undefined {
+  if (plane.step === undefined) return undefined
+  const { table, problems } = plane.step
+  const classOf = (ingress: Parameters<IngressPlan['classOf']>[0]) => plan.classOf(ingress)
+  return explainUrl({ table, problems, services, ingresses: () => plan.ingresses(), classOf, nowMs: Date.now() }, url)
+}
+
+type AskedUrl = Parameters<typeof explainUrl>[1]
 
 function createDriver(
   { options }: AppContext,

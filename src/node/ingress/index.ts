@@ -1,5 +1,6 @@
 export { AccessLog } from './access-log.ts'
 export type { IngressDriver } from './driver.ts'
+export { explainUrl, parseAskedUrl, type UrlExplanation } from './explain-url.ts'
 export { InProcessDriver } from './in-process/driver.ts'
 export { IngressNodes } from './ingress-nodes.ts'
 export { IngressObjects } from './ingress-objects.ts'

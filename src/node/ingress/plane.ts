@@ -89,9 +89,9 @@ export class IngressPlane implements Component {
     return ingressStatus({ driver, plan, step: this.#step, problems: problems.all, failure: this.#failure })
   }
 
-  /** The table that requests meet or are about to meet. */
-  get table(): RoutingTable | undefined {
-    return this.#step?.table
+  /** The newest plan; undefined before the first. */
+  get step(): IngressStep | undefined {
+    return this.#step
   }
 
   #onNodeChange({ services }: ChangeSet): void {

@@ -6,13 +6,13 @@ import type { ServiceDescription } from '../../../src/demo/manifests.ts'
 import { askClusterDns } from '../../../src/demo/name-steps.ts'
 import { runSteps } from '../../../src/demo/run-steps.ts'
 import type { Scene } from '../../../src/demo/scene.ts'
-import { steps } from '../../../src/demo/steps.ts'
 import { createWebService } from '../../../src/demo/web-service.ts'
 import { type RunningProgram, runProgram } from '../../../src/host/index.ts'
 import { createDialect } from '../../../src/model/dialect.ts'
 import { asReady, Rollout } from '../../helpers/lab-rollout.ts'
 import { HandWrittenCluster } from './hand-written-cluster.ts'
 import { serveNames } from './hand-written-names.ts'
+import { stepsByHand } from './steps-by-hand.ts'
 
 let sleeper: RunningProgram | undefined
 const daemon = {
@@ -43,6 +43,6 @@ const serve = async (description: ServiceDescription) => {
 }
 const names = askClusterDns()
 const scene: Scene = { lab, api, dialect, daemon, web, workload: rollout, names, serve, trafficSeconds: 1 }
-await runSteps(steps, scene, (line) => process.stdout.write(`${line}\n`))
+await runSteps(stepsByHand, scene, (line) => process.stdout.write(`${line}\n`))
 await daemon.kill()
 await lab.stop()
