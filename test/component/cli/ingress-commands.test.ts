@@ -54,18 +54,21 @@ describe('The commands that ask about Ingresses', () => {
   })
 
   async function run(...words: readonly string[]) {
-    let [out, err] = ['', '']
-    const exitCode = await runCli([...words, '--control-socket', path.join(folder, 'agent.sock')], {
-      stdout: { write: (text: string) => (out += text) },
-      stderr: { write: (text: string) => (err += text) },
-      env: {},
+    const written = { out: '', err: '' }
+    const stream = (name: 'out' | 'err') => ({
+      write: (text: string) => {
+        written[name] += text
+        return true
+      },
     })
-    return { exitCode, out, err }
+    const argv = ['node', 'platnet', ...words, '--control-socket', path.join(folder, 'agent.sock')]
+    const exitCode = await runCli(argv, { env: {}, stdout: stream('out'), stderr: stream('err') })
+    return { exitCode, ...written }
   }
 
   test('explain takes a URL in place of source and target', async () => {
-    const { out } = await run('explain', 'https://Shop.example.com:8443/a/../b?q=1')
-    assert.equal(out, 'asked for shop.example.com and /a/../b\n')
+    const { out, err } = await run('explain', 'https://Shop.example.com:8443/a/../b?q=1')
+    assert.equal(err + out, 'asked for shop.example.com and /a/../b\n')
   })
 
   test('explain refuses what is no URL, and says what it expects', async () => {
