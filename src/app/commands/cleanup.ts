@@ -1,5 +1,6 @@
 import { runProgram } from '../../host/index.ts'
 import { describeError } from '../../model/errors.ts'
+import { cleanupHaproxy } from '../../node/ingress/index.ts'
 import { cleanupRoutes } from '../../node/routes/index.ts'
 import { cleanupRules } from '../../node/rules/index.ts'
 import { silentLogger } from '../../observe/index.ts'
@@ -21,7 +22,10 @@ export async function cleanupHost(): Promise<HostCleanup> {
     ...(sets > 0 ? [`removed ${sets} ipsets`] : []),
   ]
   try {
-    return { lines: [...rules, ...(await cleanupRoutes())], failures: failures.map(describeError) }
+    return {
+      lines: [...rules, ...(await cleanupRoutes()), ...(await cleanupHaproxy())],
+      failures: failures.map(describeError),
+    }
   } catch (error) {
     return { lines: rules, failures: [...failures, error].map(describeError) }
   }

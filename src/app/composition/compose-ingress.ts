@@ -1,3 +1,4 @@
+import { join, resolve } from 'node:path'
 import { type ApiClient, ApiEventRecorder } from '../../client/index.ts'
 import type { ListenAddress } from '../../config/index.ts'
 import type { Component } from '../../loop/component.ts'
@@ -7,10 +8,13 @@ import type { TlsSecret } from '../../model/ingress.ts'
 import { unspecifiedIpv6 } from '../../model/ip.ts'
 import {
   AccessLog,
+  canRunHaproxy,
   collectIngressCounts,
   createIngressMetrics,
   explainUrl,
+  HaproxyDriver,
   type IngressDriver,
+  type IngressMetrics,
   IngressNodes,
   IngressObjects,
   IngressPlan,
@@ -23,6 +27,7 @@ import {
   ingressSettings,
   ReportedProblems,
   readTlsSecret,
+  type ServedRequest,
   type UrlExplanation,
 } from '../../node/ingress/index.ts'
 import { NodeAnnotation } from '../../node/registration/index.ts'
@@ -54,7 +59,7 @@ export interface IngressSources {
 
 interface Shared extends IngressSources {
   readonly driver: IngressDriver
-  readonly metrics: ReturnType<typeof createIngressMetrics>
+  readonly metrics: IngressMetrics
   readonly selfSigned: TlsSecret | undefined
   readonly log: Logger
 }
@@ -65,8 +70,7 @@ export async function composeIngress(sources: IngressSources): Promise<IngressSi
   const { app } = context.options.values
   if (!app.components.includes('ingress')) return undefined
   const log = context.logging.logger('platform_ingress')
-  const metrics = createIngressMetrics(context.metrics)
-  const driver = createDriver(context, metrics, log)
+  const { driver, metrics } = createDriver(context, log)
   const selfSigned = await findDefaultCertificate(app.dataDir)
   const shared = { ...sources, driver, metrics, selfSigned, log }
   let live: { readonly plane: IngressPlane; readonly plan: IngressPlan } | undefined
@@ -97,24 +101,37 @@ function explain(
 
 type AskedUrl = Parameters<typeof explainUrl>[1]
 
-function createDriver(
-  { options }: AppContext,
-  metrics: ReturnType<typeof createIngressMetrics>,
-  log: Logger,
-): IngressDriver {
-  const { ingress } = options.values
-  const settings = ingressSettings(ingress)
-  const accessLog = new AccessLog(ingress.ingressAccessLog, log.child('access'))
-  return new InProcessDriver({
-    ...settings,
-    httpAddresses: usable(settings.httpAddresses),
-    httpsAddresses: usable(settings.httpsAddresses),
-    onServed: (request) => {
-      metrics.countRequest(request)
-      accessLog.write(request)
-    },
+interface DriverParts {
+  readonly driver: IngressDriver
+  readonly metrics: IngressMetrics
+}
+
+function createDriver({ options, metrics: registry }: AppContext, log: Logger): DriverParts {
+  const { app, ingress } = options.values
+  const folder = join(resolve(app.dataDir), 'haproxy')
+  const isHaproxy = ingress.ingressDriver === 'haproxy' || (ingress.ingressDriver === 'auto' && canRunHaproxy(folder))
+  const read = ingressSettings(ingress)
+  const settings = {
+    ...read,
+    httpAddresses: usable(read.httpAddresses),
+    httpsAddresses: usable(read.httpsAddresses),
     log: log.child('proxy'),
-  })
+  }
+  const share = ingress.ingressAccessLog
+  if (isHaproxy) {
+    // haproxy itself chooses the requests that get a line, and counts all of them.
+    const accessLog = new AccessLog(1, log.child('access'))
+    const onServed = (request: ServedRequest) => accessLog.write(request)
+    const driver = new HaproxyDriver({ ...settings, folder, accessLog: share, onServed })
+    return { driver, metrics: createIngressMetrics(registry, () => driver.answerCounts()) }
+  }
+  const metrics = createIngressMetrics(registry)
+  const accessLog = new AccessLog(share, log.child('access'))
+  const onServed = (request: ServedRequest) => {
+    metrics.countRequest(request)
+    accessLog.write(request)
+  }
+  return { driver: new InProcessDriver({ ...settings, onServed }), metrics }
 }
 
 /** Without `[::]` where the kernel has no IPv6: the default names it. */

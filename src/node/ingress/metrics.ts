@@ -1,3 +1,4 @@
+import type { ObjectKey } from '../../model/api-object.ts'
 import type { Metrics } from '../../observe/index.ts'
 import type { ServedRequest } from './driver.ts'
 import type { IngressStatus } from './status.ts'
@@ -9,10 +10,21 @@ export interface IngressMetrics {
   countRequest(request: ServedRequest): void
 }
 
+/** Requests of one kind since the driver started. */
+interface RequestCount {
+  /** Absent where no Ingress answers. */
+  readonly ingress?: ObjectKey
+  /** `exact`, `wildcard` or `any`; `none` where no Ingress answers. */
+  readonly host: string
+  readonly code: string
+  readonly count: number
+}
+
 /** From 1 ms doubling to 16 s. */
 const buckets = Array.from({ length: 15 }, (_, index) => 0.001 * 2 ** index)
 
-export function createIngressMetrics(metrics: Metrics): IngressMetrics {
+/** `counts` has the requests that another process answered; without it `countRequest` counts them. */
+export function createIngressMetrics(metrics: Metrics, counts?: () => Promise<Iterable<RequestCount>>): IngressMetrics {
   const sync = metrics.histogram({
     name: 'platnet_ingress_sync_duration_seconds',
     help: 'Time from planning changed routes to the proxy serving them, in seconds.',
@@ -23,25 +35,36 @@ export function createIngressMetrics(metrics: Metrics): IngressMetrics {
     help: 'Routing tables that could not be applied; each is tried again.',
   })
   failures.add(0)
-  const requests = metrics.counter({
+  const requests = {
     name: 'platnet_ingress_requests_total',
     help: 'Requests answered, by Ingress, kind of its host and status; without an Ingress where none answers.',
-    labels: ['namespace', 'ingress', 'host', 'code'],
-  })
+    labels: ['namespace', 'ingress', 'host', 'code'] as const,
+  }
+  const record = { observeSync: (ms: number) => sync.observe(ms / 1000), countFailure: () => failures.add(1) }
+  if (counts !== undefined) {
+    metrics.collectedCounter(requests, async () => Array.from(await counts(), sampleOf))
+    return { ...record, countRequest: () => {} }
+  }
+  const counter = metrics.counter(requests)
   const duration = metrics.histogram({
     name: 'platnet_ingress_request_duration_seconds',
     help: 'Time from the headers of a request to the end of its answer, WebSockets apart, in seconds.',
     buckets,
   })
   return {
-    observeSync: (durationMs) => sync.observe(durationMs / 1000),
-    countFailure: () => failures.add(1),
+    ...record,
     countRequest: (request) => {
-      const [namespace = '', ingress = ''] = request.ingress?.split('/') ?? []
-      requests.add(1, { namespace, ingress, host: kindOfHost(request.pattern), code: String(request.status) })
+      const host = kindOfHost(request.pattern)
+      const { labels } = sampleOf({ ...request, host, code: String(request.status), count: 1 })
+      counter.add(1, labels)
       if (request.status !== 101) duration.observe(request.durationMs / 1000)
     },
   }
+}
+
+function sampleOf({ ingress: key, host, code, count }: RequestCount) {
+  const [namespace = '', ingress = ''] = key?.split('/') ?? []
+  return { value: count, labels: { namespace, ingress, host, code } }
 }
 
 /** Host names themselves would be labels without a bound. */

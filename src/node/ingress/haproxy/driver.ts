@@ -124,7 +124,7 @@ export class HaproxyDriver implements IngressDriver {
 
   /** Brings haproxy to the table; `change` is what differs from the table before, undefined if that is not known. */
   async #bring(change: RoutingChange | undefined): Promise<void> {
-    if (this.#master === undefined || !isAlive(this.#master)) return this.#startAnew()
+    if (this.#master === undefined || !isAlive(this.#master)) return this.#isNeeded() ? this.#startAnew() : undefined
     const wasKnown = this.#holding !== undefined
     for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
       const difference = await this.#change(wasKnown && attempt === 1 ? change : undefined)
@@ -132,6 +132,11 @@ export class HaproxyDriver implements IngressDriver {
       if (difference !== undefined) return
     }
     await this.#reload('commands of the runtime socket failed')
+  }
+
+  /** Nothing listens on a node without Ingresses; once started, haproxy stays. */
+  #isNeeded(): boolean {
+    return this.#work.starts > 0 || this.#wanted().hosts.size > 0
   }
 
   /** Makes one attempt by commands; undefined if a command failed. */
@@ -223,7 +228,8 @@ export class HaproxyDriver implements IngressDriver {
   }
 
   async #restartIfDead(): Promise<void> {
-    if (this.#table === undefined || (this.#master !== undefined && isAlive(this.#master))) return
+    if (this.#table === undefined || !this.#isNeeded()) return
+    if (this.#master !== undefined && isAlive(this.#master)) return
     if (performance.now() < this.#restartAtMs) return
     await this.#inTurn(async () => {
       if (this.#master !== undefined && isAlive(this.#master)) return

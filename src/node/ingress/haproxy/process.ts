@@ -6,6 +6,7 @@ import {
   readlinkSync,
   renameSync,
   rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
@@ -62,7 +63,7 @@ export class HaproxyProcess {
   }
 
   #findLeader(): ProcessIdentity | undefined {
-    return findGroupLeaders(marker).find(({ environment }) => environment.get(marker) === this.paths.folder)
+    return findMasters().find(({ environment }) => environment.get(marker) === this.paths.folder)
   }
 
   /** The number of the folder that new files get. */
@@ -228,6 +229,46 @@ export class HaproxyProcess {
       what.includes('reload') ? 'not-reloaded' : 'not-started',
       said === '' ? what : `${what}: ${said}`,
     )
+  }
+}
+
+/** Ends every haproxy that agents in this network namespace have left, and removes its files. Returns a line for each. */
+export async function cleanupHaproxy(): Promise<readonly string[]> {
+  const own = networkOf('self')
+  const masters = findMasters().filter(({ pid }) => own !== undefined && networkOf(pid) === own)
+  const folders = masters.map(({ environment }) => environment.get(marker) ?? '')
+  for (const folder of folders) await new HaproxyProcess(folder).remove()
+  return folders.map((folder) => `ended the haproxy of ${folder}`)
+}
+
+/** Tells whether haproxy can be started here with this folder: it is installed, and this process may change the user and root of its workers. */
+export function canRunHaproxy(folder: string): boolean {
+  const isInstalled = ['/usr/local/sbin', '/usr/sbin', '/sbin'].some((each) => existsSync(join(each, 'haproxy')))
+  if (!isInstalled || process.getuid?.() !== 0) return false
+  try {
+    haproxyPaths(folder)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Finds masters by their environment, which a process of another user could imitate. */
+function findMasters(): ReturnType<typeof findGroupLeaders> {
+  return findGroupLeaders(marker).filter(({ pid }) => {
+    try {
+      return statSync(`/proc/${pid}`).uid === process.getuid?.()
+    } catch {
+      return false
+    }
+  })
+}
+
+function networkOf(pid: number | 'self'): string | undefined {
+  try {
+    return readlinkSync(`/proc/${pid}/ns/net`)
+  } catch {
+    return undefined
   }
 }
 

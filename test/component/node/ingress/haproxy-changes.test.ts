@@ -16,6 +16,8 @@ import { createSelfSigned } from '../../../helpers/self-signed.ts'
 import { until } from '../../../helpers/until.ts'
 
 const nothing: RoutingTable = { hosts: new Map(), backends: new Map(), certificates: [] }
+/** Without a host haproxy is not started. */
+const oneHost = routingTable({ 'a.example.com': { prefix: ['/'] } })
 
 function certificateFor(hosts: readonly string[], secret = 'default/tls'): ServedCertificate & { sha: string } {
   const { cert, key } = createSelfSigned()
@@ -100,7 +102,7 @@ describe('haproxy follows changes without a reload', { skip: haproxySkipReason()
       certificateFor(['a.example.com']),
     ]
     const serve = (...certificates: ServedCertificate[]) =>
-      lab.driver.apply({ ...nothing, certificates }, { hosts: new Set(), backends: new Set(), certificates: true })
+      lab.driver.apply({ ...oneHost, certificates }, { hosts: new Set(), backends: new Set(), certificates: true })
     const names = ['a.example.com', 'x.b.example.com', 'y.example.com']
     const served = () => Promise.all(names.map((name) => servedCertificate(lab.httpsPort, name)))
     await serve(fallback, one)
@@ -120,7 +122,7 @@ describe('haproxy follows changes without a reload', { skip: haproxySkipReason()
     const good = certificateFor([])
     const bad = { ...certificateFor(['bad.example.com'], 'default/bad'), keyPem: createSelfSigned().key }
     const serve = (...certificates: ServedCertificate[]) =>
-      lab.driver.apply({ ...nothing, certificates }, { hosts: new Set(), backends: new Set(), certificates: true })
+      lab.driver.apply({ ...oneHost, certificates }, { hosts: new Set(), backends: new Set(), certificates: true })
     const first = await serve(good, bad)
     assert.deepEqual(
       first.map(({ kind, key }) => [kind, key]),
@@ -134,6 +136,13 @@ describe('haproxy follows changes without a reload', { skip: haproxySkipReason()
       second.map(({ kind, key }) => [kind, key]),
       [['Secret', 'default/bad']],
     )
+  })
+
+  test('without an Ingress haproxy is not started', async () => {
+    await using lab = await HaproxyLab.create()
+    await lab.driver.apply(nothing, wholeChange(nothing))
+    assert.equal(lab.driver.work.starts, 0)
+    await assert.rejects(lab.processes())
   })
 
   test('a path that no request can have is refused by name of its Ingress; the rest is served', async () => {
