@@ -4,7 +4,7 @@ import type { HostPattern, Route } from '../../model/routing-table.ts'
 import { type WantedBackend, wantBackend } from './plan-backends.ts'
 import type { IngressProblem, ProblemsByIngress } from './plan-problems.ts'
 
-/** A path or default backend of an Ingress at one host. Of claims to one place the first by `compareClaims` is served. */
+/** A path or default backend of an Ingress at one host. Of claims to one place that of the oldest Ingress is served, of one Ingress the first. */
 export interface Claim {
   readonly ingress: Ingress
   readonly host: HostPattern
@@ -14,8 +14,6 @@ export interface Claim {
   readonly backend: WantedBackend
   /** Where it stands: `spec.rules[0].http.paths[1]`. */
   readonly field: string
-  /** Its position in the Ingress. */
-  readonly index: number
 }
 
 /** Orders Ingresses by age, the older first; those of one age by key. */
@@ -23,10 +21,6 @@ export function compareAge(a: Ingress, b: Ingress): number {
   const [ageA, ageB] = [a.createdAtMs ?? Number.POSITIVE_INFINITY, b.createdAtMs ?? Number.POSITIVE_INFINITY]
   if (ageA !== ageB) return ageA < ageB ? -1 : 1
   return a.key < b.key ? -1 : a.key > b.key ? 1 : 0
-}
-
-export function compareClaims(a: Claim, b: Claim): number {
-  return compareAge(a.ingress, b.ingress) || a.index - b.index
 }
 
 /** The key of a path in `HostRoutes`. */
@@ -42,25 +36,20 @@ export function placeOf(route: Pick<Route, 'path' | 'kind'>): string {
 /** The claims of an Ingress: its paths, and its default backend at each of its hosts and, as `''`, at those that no Ingress names. */
 export function claimsOf(ingress: Ingress): readonly Claim[] {
   const paths = ingress.rules.flatMap(({ host, paths: list }) => list.map((path) => ({ host, path })))
-  const claims = paths.map(({ host, path }, index) => claimPath(ingress, host, path, index))
+  const claims = paths.map(({ host, path }) => claimPath(ingress, host, path))
   const { defaultBackend } = ingress
   if (defaultBackend === undefined) return claims
   const hosts = new Set(['', ...ingress.rules.map(({ host }) => host)])
   return [...claims, ...[...hosts].map((host) => claimDefault(ingress, host, defaultBackend))]
 }
 
-function claimPath(
-  ingress: Ingress,
-  host: HostPattern,
-  { path, kind, backend, field }: IngressPath,
-  index: number,
-): Claim {
-  return { ...claim(ingress, backend, { path, kind }), host, place: placeOf({ path, kind }), field, index }
+function claimPath(ingress: Ingress, host: HostPattern, { path, kind, backend, field }: IngressPath): Claim {
+  return { ...claim(ingress, backend, { path, kind }), host, place: placeOf({ path, kind }), field }
 }
 
 function claimDefault(ingress: Ingress, host: HostPattern, backend: IngressBackend): Claim {
   const made = claim(ingress, backend, { path: '', kind: 'default' })
-  return { ...made, host, place: placeOf(made.route), field: 'spec.defaultBackend', index: 0 }
+  return { ...made, host, place: placeOf(made.route), field: 'spec.defaultBackend' }
 }
 
 function claim(ingress: Ingress, wanted: IngressBackend, { path, kind }: Pick<Route, 'path' | 'kind'>) {

@@ -1,7 +1,7 @@
 import type { ObjectKey } from '../../model/api-object.ts'
 import type { Ingress } from '../../model/ingress.ts'
 import type { HostPattern, HostRoutes, Route } from '../../model/routing-table.ts'
-import { type Claim, claimsOf, compareClaims, conflictsOf, routeKey } from './plan-claims.ts'
+import { type Claim, claimsOf, compareAge, conflictsOf, routeKey } from './plan-claims.ts'
 import type { ProblemsByIngress } from './plan-problems.ts'
 import { withValues } from './sorted-map.ts'
 
@@ -98,7 +98,7 @@ function finishHost(
 ): HostRoutes | undefined {
   const differing = { exact: new Map<string, Route | undefined>(), prefix: new Map<string, Route | undefined>() }
   for (const [place, before] of touched) {
-    const all = claims.get(place)?.sort(compareClaims) ?? []
+    const all = claims.get(place)?.sort((a, b) => compareAge(a.ingress, b.ingress)) ?? []
     if (all.length === 0) claims.delete(place)
     const [after] = all
     step.conflicts.set(`${host} ${place}`, conflictsOf(all))

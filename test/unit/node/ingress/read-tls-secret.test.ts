@@ -76,6 +76,12 @@ describe('A Secret with a certificate', () => {
     assert.deepEqual(read(tlsSecret(old.certPem, old.keyPem)).value?.names, ['old.example.com'])
   })
 
+  test('that signs itself may do so with SHA-1, which no client looks at', async () => {
+    const own = await makeTlsCertificate({ names, key: 'RSA-2048', hash: 'SHA-1' })
+    const { value, problem } = read(tlsSecret(own.certPem, own.keyPem))
+    assert.deepEqual([value?.keyKind, problem], ['RSA', ''])
+  })
+
   test('of the past is read: the plan compares dates with the clock', async () => {
     const past = await makeTlsCertificate({ names, notBeforeMs: 1e12, notAfterMs: 1.1e12 })
     const { value } = read(tlsSecret(past.certPem, past.keyPem))
