@@ -6,28 +6,9 @@ import { readNamespace } from '../../../../src/node/policy/read-namespace.ts'
 import { readNetworkPolicy } from '../../../../src/node/policy/read-network-policy.ts'
 import { readPolicyPod } from '../../../../src/node/policy/read-policy-pod.ts'
 import { anyCluster, anyFlow, anyPolicy } from '../../../helpers/arbitrary-policies.ts'
+import { countValues, damageValue } from '../../../helpers/damaged-values.ts'
 import { clusterOf } from '../../../helpers/policy-cluster.ts'
 import { toPolicyObject } from '../../../helpers/policy-objects.ts'
-
-/** Counts the values below a value, itself among them. */
-function countValues(json: unknown): number {
-  if (typeof json !== 'object' || json === null) return 1
-  return Object.values(json).reduce((sum: number, value) => sum + countValues(value), 1)
-}
-
-/** Puts `damage` in the place of the value with that number, in the order of `countValues`. */
-function damageValue(json: unknown, number: number, damage: unknown): unknown {
-  if (number === 0) return damage
-  if (typeof json !== 'object' || json === null) return json
-  let left = number - 1
-  const replaced = Object.entries(json).map(([key, value]) => {
-    const count = countValues(value)
-    const result = left >= 0 && left < count ? damageValue(value, left, damage) : value
-    left -= count
-    return [key, result] as const
-  })
-  return Array.isArray(json) ? replaced.map(([, value]) => value) : Object.fromEntries(replaced)
-}
 
 describe('the reader of policies', () => {
   it('reads every policy as it was written, without a problem', () => {
