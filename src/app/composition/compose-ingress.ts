@@ -38,6 +38,7 @@ import { ensureIngressCertificate } from './cluster-files.ts'
 import { hasIpv6 } from './has-ipv6.ts'
 import { findMachineInfo } from './machine-info.ts'
 import { findNodeName } from './node-identity.ts'
+import { possibleConnections } from './possible-connections.ts'
 
 /** Ingress on this node: its driver, and what follows the API once the dialect of the server is known. */
 export interface IngressSide {
@@ -122,7 +123,8 @@ function createDriver({ options, metrics: registry }: AppContext, log: Logger): 
     // haproxy itself chooses the requests that get a line, and counts all of them.
     const accessLog = new AccessLog(1, log.child('access'))
     const onServed = (request: ServedRequest) => accessLog.write(request)
-    const driver = new HaproxyDriver({ ...settings, folder, accessLog: share, onServed })
+    const limits = boundConnections(settings.limits, log)
+    const driver = new HaproxyDriver({ ...settings, limits, folder, accessLog: share, onServed })
     return { driver, metrics: createIngressMetrics(registry, () => driver.answerCounts()) }
   }
   const metrics = createIngressMetrics(registry)
@@ -134,7 +136,16 @@ function createDriver({ options, metrics: registry }: AppContext, log: Logger): 
   return { driver: new InProcessDriver({ ...settings, onServed }), metrics }
 }
 
-/** Without `[::]` where the kernel has no IPv6: the default names it. */
+function boundConnections(limits: IngressLimits, log: Logger): IngressLimits {
+  const maxConnections = Math.min(limits.maxConnections, possibleConnections())
+  if (maxConnections < limits.maxConnections)
+    log.warn('the limit of open files allows fewer connections than --ingress-max-connections', { maxConnections })
+  return { ...limits, maxConnections }
+}
+
+type IngressLimits = ReturnType<typeof ingressSettings>['limits']
+
+/** Leaves out `[::]` where the kernel has no IPv6: the default names it. */
 function usable(addresses: readonly ListenAddress[]): readonly ListenAddress[] {
   return hasIpv6() ? addresses : addresses.filter(({ ip }) => ip !== unspecifiedIpv6)
 }
