@@ -10,8 +10,8 @@ export interface HostEntries {
   readonly fallback?: string
 }
 
-/** Maps of haproxy: `hosts` holds known patterns, `backends` the backend that each proxy in use serves. */
-export const mapNames = ['hosts', 'exact', 'prefix', 'fallback', 'backends'] as const
+/** Maps of haproxy: `hosts` holds known patterns, `paths` the routes, `backends` the backend that each proxy in use serves. */
+export const mapNames = ['hosts', 'paths', 'backends'] as const
 export type MapName = (typeof mapNames)[number]
 
 export interface MapEntry {
@@ -63,12 +63,15 @@ export function hostEntries(
   return isServableHost(pattern) ? { entries, refused } : { refused }
 }
 
-/** Lists the entries of a pattern as lines of maps; the pattern itself comes last, so that it is known once its routes are. */
+/**
+ * Lists the entries of a pattern as lines of maps; the pattern itself comes last, so that it is known once its routes are. haproxy looks for the
+ * longest key that begins `HOST#PATH/#`: an exact path is the whole of it, a prefix ends in `/`, a fallback is `HOST#`.
+ */
 export function* linesOf(pattern: HostPattern, { exact, prefix, fallback }: HostEntries): Generator<MapEntry> {
   const host = pattern === '' ? anyHostKey : pattern
-  for (const [path, value] of exact) yield { map: 'exact', key: `${host}#${path}`, value }
-  for (const [path, value] of prefix) yield { map: 'prefix', key: `${host}#${path}/`, value }
-  if (fallback !== undefined) yield { map: 'fallback', key: host, value: fallback }
+  for (const [path, value] of exact) yield { map: 'paths', key: `${host}#${path}/#`, value }
+  for (const [path, value] of prefix) yield { map: 'paths', key: `${host}#${path}/`, value }
+  if (fallback !== undefined) yield { map: 'paths', key: `${host}#`, value: fallback }
   if (host !== anyHostKey) yield { map: 'hosts', key: host, value: host }
 }
 

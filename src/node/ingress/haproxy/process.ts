@@ -85,7 +85,7 @@ export class HaproxyProcess {
       writeFileSync(join(folder, name), text, { mode: 0o600 })
     }
     try {
-      await this.#run('haproxy', ['-c', '-q', '-f', join(folder, configFile)], {
+      await this.#run('haproxy', ['-c', '-f', join(folder, configFile)], {
         timeoutMs: 60_000,
         maxOutputBytes: 1 << 20,
       })

@@ -53,8 +53,7 @@ function areBroken(
 ): boolean {
   const linesOf = (text: string) => text.split('\n').filter((line) => line !== '').length
   if (mapNames.some((name) => linesOf(texts[name]) !== maps[name]?.size)) return true
-  const keys = (['exact', 'prefix', 'fallback'] as const).flatMap((name) => [...(maps[name]?.keys() ?? [])])
-  const hosts = new Set(keys.map((key) => key.split('#', 1)[0] ?? ''))
+  const hosts = new Set(Array.from(maps['paths']?.keys() ?? [], (key) => key.split('#', 1)[0] ?? ''))
   return Array.from(hosts).some((host) => host !== anyHostKey && !maps['hosts']?.has(host))
 }
 
@@ -115,14 +114,13 @@ function readRoutes(maps: Readonly<Record<string, ReadonlyMap<string, string>>>)
     return entries
   }
   for (const host of maps['hosts']?.keys() ?? []) entriesOf(host)
-  for (const kind of ['exact', 'prefix'] as const) {
-    for (const [key, value] of maps[kind] ?? []) {
-      const split = key.indexOf('#')
-      const path = key.slice(split + 1)
-      entriesOf(key.slice(0, split))[kind].set(kind === 'prefix' ? path.replace(/\/$/, '') : path, value)
-    }
+  for (const [key, value] of maps['paths'] ?? []) {
+    const split = key.indexOf('#')
+    const [entries, path] = [entriesOf(key.slice(0, split)), key.slice(split + 1)]
+    if (path === '') entries.fallback = value
+    else if (path.endsWith('/#')) entries.exact.set(path.slice(0, -2), value)
+    else entries.prefix.set(path.slice(0, -1), value)
   }
-  for (const [host, value] of maps['fallback'] ?? []) entriesOf(host).fallback = value
   return routes
 }
 

@@ -60,61 +60,56 @@ function limitRules({ limits }: HaproxySettings): readonly string[] {
 
 /**
  * Finds the host pattern (`txn.host`) and the route (`txn.route`, `PROXY|CLASS|INGRESS`) of a request: `node/ingress/match.ts`.
- * The first rule alone finds a host that is written as in its Ingress; the others run for all else.
+ * The first rule alone finds a host that is written as in its Ingress; conditions of the others fail early then.
  */
 function routeRules(): readonly string[] {
-  const unknown = 'if !{ var(txn.host) -m found }'
+  const unknown = '!{ var(txn.host) -m found }'
   const canonical = String.raw`req.fhdr(host),host_only,lower,regsub("\.$","")`
-  const refuse = 'http-request deny deny_status 400'
-  const absolute = '!{ fc_http_major 2 } !{ url_beg / } !{ url -m str * }'
+  const absolute = '!{ url_beg / } !{ fc_http_major 2 } !{ url -m str * }'
   return [
-    // RFC 9112 section 3.2.2; haproxy itself refuses an authority that is not the Host header.
-    String.raw`http-request set-header host '%[url,regsub("^[A-Za-z][A-Za-z0-9+.-]*://([^/?]*).*","\1")]' if ${absolute} !{ req.fhdr(host) -m found }`,
-    `http-request set-uri '%[url,regsub("^[A-Za-z][A-Za-z0-9+.-]*://[^/?]*",""),regsub("^(?!/)","/")]' if ${absolute}`,
     'http-request set-var(txn.host) req.fhdr(host),lower,map_str(hosts.map)',
-    // RFC 9112 section 3.2.
-    `${refuse} ${unknown} !{ req.fhdr(host) -m found } !{ req.ver 1.0 }`,
-    `${refuse} ${unknown} { req.fhdr(host) -m found } !{ req.fhdr(host) -m reg '${validHost}' }`,
-    `http-request set-var(txn.host) '${canonical},map_str(hosts.map)' ${unknown}`,
-    String.raw`http-request set-var(txn.host) '${canonical},regsub("^[^.]+\.","*."),map_str(hosts.map)' ${unknown}`,
-    `http-request set-var(txn.host) str(*) ${unknown}`,
-    'http-request set-var-fmt(txn.key) "%[var(txn.host)]#%[path]"',
-    // The target of OPTIONS; it is no path, so it begins with no prefix.
-    'http-request set-var-fmt(txn.key) "%[var(txn.host)]#*" if !{ path -m found }',
-    ...lookups(),
+    // RFC 9112 section 3.2.2; haproxy itself refuses an authority that is not the Host header.
+    String.raw`http-request set-header host '%[url,regsub("^[A-Za-z][A-Za-z0-9+.-]*://([^/?]*).*","\1")]' if ${unknown} ${absolute} !{ req.fhdr(host) -m found }`,
+    `http-request set-uri '%[url,regsub("^[A-Za-z][A-Za-z0-9+.-]*://[^/?]*",""),regsub("^(?!/)","/")]' if ${absolute}`,
+    // RFC 9112 section 3.2; HTTP/1.0 has no Host, and what it sends there is looked up and not found.
+    `http-request deny deny_status 400 if ${unknown} !{ req.ver 1.0 } !{ req.fhdr(host) -m reg '${validHost}' }`,
+    `http-request set-var(txn.host) '${canonical},map_str(hosts.map)' if ${unknown}`,
+    String.raw`http-request set-var(txn.host) '${canonical},regsub("^[^.]+\.","*."),map_str(hosts.map)' if ${unknown}`,
+    `http-request set-var(txn.host) str(*) if ${unknown}`,
+    'http-request set-var(txn.path) path',
+    // The target of OPTIONS may be no path, and then begins with no prefix.
+    'http-request set-var(txn.path) str(*) if !{ path -m found }',
+    // Keys of paths end in `/`, of exact ones in `/#`, so that the longest one is the route (`map-entries.ts`).
+    "http-request set-var(txn.route) 'var(txn.host),concat(#,txn.path,/#),map_beg(paths.map)'",
+    ...fallbackRules(),
   ]
 }
 
-function lookups(): readonly string[] {
+/** For a request that no path of its host matches, where the host has no default backend. */
+function fallbackRules(): readonly string[] {
   const missing = 'if !{ var(txn.route) -m found }'
   return [
-    'http-request set-var(txn.route) var(txn.key),map_str(exact.map)',
-    `http-request set-var(txn.route) var(txn.key),concat(/),map_beg(prefix.map) ${missing}`,
-    `http-request set-var(txn.route) var(txn.host),map_str(fallback.map) ${missing}`,
-    `http-request set-var(txn.route) str(*),map_str(fallback.map) ${missing}`,
+    `http-request set-var(txn.route) 'str(*#*),map_beg(paths.map)' ${missing}`,
     `http-request set-var(txn.route) str(${unroutedProxy}|none|) ${missing}`,
   ]
 }
 
+/** Headers that say who the client is, in both spellings, and those that are for this hop alone. */
+const droppedHeaders = '^(?:forwarded$|x[-_]forwarded[-_]|connection$|keep-alive$|proxy-connection$|http2-settings$)'
+
 /** Replaces what a backend believes of the client, and drops what is meant for this hop alone (RFC 9110 section 7.6.1). */
 function headerRules(): readonly string[] {
-  const upgrades = '{ req.fhdr(upgrade) -m found }'
+  const upgrade = 'req.fhdr(upgrade)'
   return [
-    'http-request del-header forwarded',
-    'http-request del-header x-forwarded- -m beg',
-    'http-request del-header x_forwarded_ -m beg',
-    'http-request set-header x-forwarded-for %[src]',
-    'http-request set-header x-forwarded-proto %[ssl_fc,iif(https,http)]',
-    'http-request set-header x-forwarded-host %[req.fhdr(host)]',
-    'http-request set-header x-forwarded-port %[dst_port]',
+    `http-request del-header '${droppedHeaders}' -m reg`,
+    'http-request add-header x-forwarded-for %[src]',
+    'http-request add-header x-forwarded-proto %[ssl_fc,iif(https,http)]',
+    'http-request add-header x-forwarded-host %[req.fhdr(host)]',
+    'http-request add-header x-forwarded-port %[dst_port]',
     // A backend that changed to HTTP/2 would serve requests that no rule has seen.
-    'http-request del-header upgrade if { req.fhdr(upgrade) -m sub -i h2c }',
-    'http-request del-header http2-settings',
-    'http-request del-header keep-alive',
-    'http-request del-header proxy-connection',
-    // Other names in it would make the next proxy drop the headers above.
-    `http-request del-header connection if !${upgrades}`,
-    `http-request set-header connection upgrade if ${upgrades}`,
+    `http-request del-header upgrade if { ${upgrade} -m sub -i h2c }`,
+    // Other names in Connection would make the next proxy drop the headers above.
+    `http-request add-header connection upgrade if { ${upgrade} -m found }`,
     ...traceRules(),
   ]
 }
@@ -123,11 +118,17 @@ function traceRules(): readonly string[] {
   const isRequestId = `{ req.fhdr(x-request-id) -m reg '${validRequestId}' } { req.fhdr_cnt(x-request-id) eq 1 }`
   const isTraced = `{ req.fhdr(traceparent) -m reg '${validTraceparent}' } { req.fhdr_cnt(traceparent) eq 1 }`
   return [
-    'http-request set-var(txn.id) uuid,regsub(-,,g)',
-    `http-request set-header x-request-id %[var(txn.id)] unless ${isRequestId}`,
-    `http-request del-header tracestate unless ${isTraced}`,
-    `http-request set-header traceparent 00-%[var(txn.id)]-%[var(txn.id),bytes(16)]-00 unless ${isTraced}`,
+    `http-request set-header x-request-id ${randomDigits(27)} unless ${isRequestId}`,
+    `http-request set-var(txn.traced) bool(true) if ${isTraced}`,
+    'http-request del-header tracestate if !{ var(txn.traced) -m found }',
+    `http-request set-header traceparent 00-${randomDigits(32)}-${randomDigits(16)}-00 if !{ var(txn.traced) -m found }`,
   ]
+}
+
+/** Writes a format for so many decimal digits, which are hexadecimal ones too; haproxy makes them several times faster than a UUID. */
+function randomDigits(count: number): string {
+  const lengths = [...Array<number>(Math.floor(count / 9)).fill(9), count % 9].filter((length) => length > 0)
+  return lengths.map((length) => `%[rand(${9 * 10 ** (length - 1)}),add(${10 ** (length - 1)})]`).join('')
 }
 
 /** Texts for the access log, short enough for one write to a pipe (pipe(7), PIPE_BUF). */
@@ -137,7 +138,7 @@ function logRules({ accessLog }: HaproxySettings): readonly string[] {
     `http-request set-var(txn.${name}) ${sample},bytes(0,${bytes}),json(utf8s)`
   return [
     text('loghost', 'req.fhdr(host),lower', 255),
-    text('logpath', 'path', 1024),
+    text('logpath', 'var(txn.path)', 1024),
     text('logmethod', 'method', 32),
     text('logid', 'req.fhdr(x-request-id)', 128),
   ]
