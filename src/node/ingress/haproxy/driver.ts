@@ -15,10 +15,10 @@ import { HaproxyError } from './errors.ts'
 import { holdTable } from './hold-table.ts'
 import type { Holding } from './holding.ts'
 import { isolate, namedCertificate, withoutObjects } from './isolate.ts'
-import { HaproxyProcess } from './process.ts'
+import { HaproxyProcess, openFileLimit } from './process.ts'
 import { RefusedRoutes } from './refused-routes.ts'
 import { RuntimeSocket } from './runtime-socket.ts'
-import type { HaproxySettings } from './settings.ts'
+import { type HaproxySettings, withinFileLimit } from './settings.ts'
 
 export interface HaproxyParts extends HaproxySettings {
   readonly onServed: (request: ServedRequest) => void
@@ -44,6 +44,7 @@ export class HaproxyDriver implements IngressDriver {
   readonly name = 'ingress-haproxy'
   readonly kind = 'haproxy'
   readonly #parts: HaproxyParts
+  readonly #settings: HaproxySettings
   readonly #process: HaproxyProcess
   readonly #accessLog: AccessLog
   readonly #totals = new AnswerTotals()
@@ -63,6 +64,7 @@ export class HaproxyDriver implements IngressDriver {
 
   constructor(parts: HaproxyParts) {
     this.#parts = parts
+    this.#settings = withinFileLimit(parts, openFileLimit())
     this.#process = new HaproxyProcess(parts.folder, parts.run)
     this.#accessLog = new AccessLog(this.#process.paths.accessLog, parts)
     const every = (intervalMs: number, job: () => Promise<void>) =>
@@ -75,6 +77,9 @@ export class HaproxyDriver implements IngressDriver {
   }
 
   async start(): Promise<void> {
+    const [wanted, possible] = [this.#parts.limits.maxConnections, this.#settings.limits.maxConnections]
+    if (possible < wanted)
+      this.#parts.log.warn('the limit of open files allows fewer connections than configured', { wanted, possible })
     this.#master = await this.#process.find()
     for (const watch of this.#watches) watch.start()
   }
@@ -149,7 +154,7 @@ export class HaproxyDriver implements IngressDriver {
     }
     const held = this.#holding
     if (held === undefined) return undefined
-    const difference = diffTable(held, table, { maxCommandBytes: maxCommandBytes(this.#parts) }, change)
+    const difference = diffTable(held, table, { maxCommandBytes: maxCommandBytes(this.#settings) }, change)
     if (difference.kind === 'reload') return difference
     try {
       await runCommands(socket, difference.commands)
@@ -167,7 +172,7 @@ export class HaproxyDriver implements IngressDriver {
   async #readHolding(socket: RuntimeSocket): Promise<string | undefined> {
     const info = await askInfo(socket)
     const holding = await askHolding(socket)
-    const hash = settingsHash(this.#parts, holding.defaultCertificate !== undefined)
+    const hash = settingsHash(this.#settings, holding.defaultCertificate !== undefined)
     if (info.settings !== hash) return 'the settings have changed'
     this.#worker = info.pid
     this.#holding = holding
@@ -212,7 +217,7 @@ export class HaproxyDriver implements IngressDriver {
     let made: ReturnType<typeof holdTable> | undefined
     const check = async (table: RoutingTable) => {
       made = holdTable(table, earlier)
-      const files = renderFiles(this.#parts, { holding: made.holding, generation }, table.certificates)
+      const files = renderFiles(this.#settings, { holding: made.holding, generation }, table.certificates)
       await this.#process.writeFiles(files, generation)
     }
     this.#leftOut = await isolate(this.#wanted(), check)

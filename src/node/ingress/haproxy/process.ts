@@ -253,6 +253,12 @@ export function canRunHaproxy(folder: string): boolean {
   }
 }
 
+/** Reads the hard limit of open files, which haproxy takes over from this process (proc_pid_limits(5)). */
+export function openFileLimit(): number {
+  const hard = /^Max open files\s+\S+\s+(\S+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1]
+  return hard === undefined || hard === 'unlimited' ? Number.POSITIVE_INFINITY : Number(hard)
+}
+
 /** Finds masters by their environment, which a process of another user could imitate. */
 function findMasters(): ReturnType<typeof findGroupLeaders> {
   return findGroupLeaders(marker).filter(({ pid }) => {

@@ -47,3 +47,13 @@ export function haproxyPaths(folder: string): HaproxyPaths {
   const expected = `expected an absolute path of letters, digits, "._-/" and at most ${maxSocketPath - 13} characters`
   throw new HaproxyError('unsafe-text', `the folder of haproxy is ${JSON.stringify(folder)}: ${expected}`)
 }
+
+/** Descriptors that haproxy needs beside those of connections: listeners, sockets, pipes, threads. */
+const ownDescriptors = 256
+
+/** Lowers the number of connections to what the limit of open files allows: each has two ends, and haproxy does not start with more. */
+export function withinFileLimit(settings: HaproxySettings, maxOpenFiles: number): HaproxySettings {
+  const possible = Math.max(1, Math.floor((maxOpenFiles - ownDescriptors) / 2))
+  const { limits } = settings
+  return { ...settings, limits: { ...limits, maxConnections: Math.min(limits.maxConnections, possible) } }
+}
