@@ -51,10 +51,10 @@ export class HaproxyLab {
     this.driver = new HaproxyDriver(this.parts)
   }
 
-  /** Makes the driver that an agent has after it started again. */
-  async restartDriver(): Promise<void> {
+  /** Makes the driver that an agent has after it started again, with other settings if need be. */
+  async restartDriver(settings: Partial<Pick<HaproxyParts, 'limits'>> = {}): Promise<void> {
     await this.driver.stop({ signal: AbortSignal.timeout(5000) })
-    this.driver = new HaproxyDriver(this.parts)
+    this.driver = new HaproxyDriver({ ...this.parts, ...settings })
     await this.driver.start()
   }
 
@@ -159,7 +159,8 @@ export async function sendRaw(port: number, bytes: string, timeoutMs = 3000, ans
       text += chunk
       if (countAnswers(text) >= answers) end()
     })
-    socket.on('error', end)
+    // A connection that is reset is closed too.
+    socket.on('error', () => {})
     socket.on('close', () => {
       isClosed = true
       end()

@@ -55,6 +55,8 @@ export class HaproxyDriver implements IngressDriver {
   #holding: Holding | undefined
   #table: RoutingTable | undefined
   #worker: number | undefined
+  /** Workers that reloads replaced and that still have connections. */
+  #oldWorkers: readonly number[] = []
   #refusedRoutes = new RefusedRoutes()
   #leftOut: readonly RoutingRefusal[] = []
   #turn: Promise<unknown> = Promise.resolve()
@@ -81,6 +83,7 @@ export class HaproxyDriver implements IngressDriver {
     if (possible < wanted)
       this.#parts.log.warn('the limit of open files allows fewer connections than configured', { wanted, possible })
     this.#master = await this.#process.find()
+    if (this.#master !== undefined) this.#oldWorkers = (await this.#process.processes()).oldWorkers
     for (const watch of this.#watches) watch.start()
   }
 
@@ -201,6 +204,7 @@ export class HaproxyDriver implements IngressDriver {
     const generation = await this.#writeFiles()
     await this.#process.reload(generation)
     this.#work.reloads += 1
+    this.#oldWorkers = (await this.#process.processes()).oldWorkers
     await this.#adopt()
     this.#parts.log.info('haproxy is reloaded', { reason })
   }
@@ -264,11 +268,12 @@ export class HaproxyDriver implements IngressDriver {
 
   /** Reads the counters of workers that a reload replaced, until they end. */
   async #countOldWorkers(): Promise<void> {
-    if (this.#work.reloads === 0 || this.#master === undefined) return
+    if (this.#oldWorkers.length === 0) return
     await this.#inTurn(async () => {
       const { worker, oldWorkers } = await this.#process.processes()
       for (const [pid, text] of await this.#process.askWorkers(oldWorkers, showCounters))
         this.#totals.set(pid, readCounters(text))
+      this.#oldWorkers = oldWorkers
       this.#totals.keepOnly(new Set([...oldWorkers, ...(worker === undefined ? [] : [worker])]))
     })
   }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { X509Certificate } from 'node:crypto'
+import { Agent, request } from 'node:http'
 import { describe, test } from 'node:test'
 import { connect } from 'node:tls'
 import type { RoutingTable, ServedCertificate } from '../../../../src/model/routing-table.ts'
@@ -8,6 +9,7 @@ import {
   EchoServers,
   HaproxyLab,
   haproxySkipReason,
+  sendRaw,
   wholeChange,
   withEndpoints,
 } from '../../../helpers/haproxy-lab.ts'
@@ -176,6 +178,37 @@ describe('haproxy follows changes without a reload', { skip: haproxySkipReason()
   })
 })
 
+test('a connection that is open over a reload has one more request answered, and the next one meets the new routes', {
+  skip: haproxySkipReason(),
+}, async () => {
+  await using lab = await HaproxyLab.create()
+  using servers = await EchoServers.start(2)
+  const [first = 0, second = 0] = servers.ports
+  const many = (count: number, port: number) => {
+    const paths = Array.from({ length: count }, (_, index) => `/p${index}`)
+    return withEndpoints(routingTable({ 'a.example.com': { prefix: paths } }), () => [port])
+  }
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  const askAgain = async () => {
+    const options = { agent, path: '/p0', headers: { host: 'a.example.com' } }
+    const body = await new Promise<string>((resolve, reject) => {
+      const sent = request({ port: lab.httpPort, ...options }, async (answer) =>
+        resolve((await answer.toArray()).join('')),
+      )
+      sent.on('error', reject).end()
+    })
+    return JSON.parse(body).port
+  }
+  await lab.driver.apply(many(1, first), wholeChange(many(1, first)))
+  assert.equal(await askAgain(), first)
+  await lab.driver.apply(many(40, first), wholeChange(many(40, first)))
+  assert.equal(lab.driver.work.reloads, 1)
+  assert.equal(await askAgain(), first)
+  await lab.driver.apply(many(40, second), wholeChange(many(40, second)))
+  assert.equal(await askAgain(), second)
+  agent.destroy()
+})
+
 describe('haproxy outlives the driver', { skip: haproxySkipReason() }, () => {
   test('a new driver finds it, needs no command where nothing changed, and only the changes otherwise', async () => {
     await using lab = await HaproxyLab.create()
@@ -199,6 +232,22 @@ describe('haproxy outlives the driver', { skip: haproxySkipReason() }, () => {
     await lab.driver.apply(make(first), wholeChange(make(first)))
     assert.equal(await portOf(lab, 'a.example.com'), first)
     assert.deepEqual({ ...lab.driver.work, commands: 0 }, { starts: 0, reloads: 0, commands: 0 })
+  })
+
+  test('a new driver with other settings reloads it once', async () => {
+    await using lab = await HaproxyLab.create()
+    using servers = await EchoServers.start(1)
+    const table = withEndpoints(routingTable({ 'a.example.com': { prefix: ['/'] } }), () => servers.ports)
+    await lab.driver.apply(table, wholeChange(table))
+    await lab.restartDriver({ limits: { ...lab.parts.limits, requestsPerClient: 3, connectionsPerClient: 5 } })
+    await lab.driver.apply(table, wholeChange(table))
+    assert.equal(lab.driver.work.reloads, 1)
+    const statuses = await Promise.all(
+      Array.from({ length: 5 }, async () => (await ask(lab.httpPort, 'a.example.com', '/')).status),
+    )
+    assert.deepEqual(statuses.sort(), [200, 200, 200, 429, 429])
+    const open = await Promise.all(Array.from({ length: 7 }, () => sendRaw(lab.httpPort, 'GET ', 300)))
+    assert.equal(open.filter(({ isClosed }) => isClosed).length, 2)
   })
 
   for (const which of ['master', 'worker'] as const) {
