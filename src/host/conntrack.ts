@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { type Ip, type IpFamily, ipFamily, parseIp } from '../model/ip.ts'
+import { protocolsWithPorts } from '../model/protocol-numbers.ts'
 import { type Run, runProgram } from './programs/index.ts'
 
 /** A conntrack entry at the time of the listing. */
@@ -121,8 +122,6 @@ function parseFlow<Protocol extends FlowProtocol>(line: string, protocol: Protoc
 
 /** Matches such a tuple with or without ports, such as that of an ICMP echo. */
 const ends = /src=(\S+) dst=\S+(?: sport=(\d+))?/g
-/** TCP, UDP, SCTP, UDPLite: their tuples hold ports that rules and sets see too. */
-const protocolsWithPorts: ReadonlySet<number> = new Set([6, 17, 132, 136])
 
 function parseEnds(line: string): FlowEnds | undefined {
   const protocol = Number(/^\w+ +(\d+) /.exec(line)?.[1] ?? Number.NaN)

@@ -1,7 +1,13 @@
+import { TimeSlice } from '../loop/time-slice.ts'
 import { knownFfi } from './ffi.ts'
 
 type Ffi = typeof import('node:ffi')
 type Calls = ReturnType<typeof findCalls>
+
+interface Request {
+  readonly type: number
+  readonly payload: Buffer
+}
 
 // These constants and structures hold on Linux for 64-bit little-endian machines: socket.h, fcntl.h, linux/netlink.h.
 /** AF_NETLINK and NETLINK_NETFILTER. */
@@ -10,10 +16,16 @@ const family = { netlink: 16, netfilter: 12 } as const
 const socketType = 3 | 0o4_000 | 0o2_000_000
 /** `struct nlmsghdr`: its size, and where its fields begin. */
 const header = { bytes: 16, type: 4, flags: 6, sequence: 8 } as const
-/** NLM_F_REQUEST and NLM_F_ACK. */
-const flags = 1 | 4
+/** NLM_F_REQUEST with NLM_F_ACK or NLM_F_DUMP. */
+const flags = { acknowledge: 1 | 4, list: 1 | 0x300 } as const
 /** NLMSG_ERROR; it holds an errno, or 0 for a request that was carried out, and the header of the request. */
 const answerType = 2
+/** NLMSG_DONE ends a list; it holds an errno or 0. */
+const endType = 3
+/** MSG_TRUNC: `recv` returns the length of what it had no room for too. */
+const wholeLength = 0x20
+/** The kernel fills what a receiver has room for, up to 32 KiB. */
+const listBytes = 32_768
 /** More than an answer with its request. */
 const answerBytes = 8_192
 /** Answers to earlier requests that may still wait. */
@@ -34,7 +46,7 @@ export class NetfilterSocket {
     const ffi = knownFfi()
     if (ffi === undefined) return undefined
     const calls = findCalls(ffi)
-    const fd = calls.socket(family.netlink, socketType, family.netfilter)
+    const fd = openSocket(calls)
     return fd === -1 ? undefined : new NetfilterSocket(calls, fd)
   }
 
@@ -43,32 +55,82 @@ export class NetfilterSocket {
     this.#fd = fd
   }
 
-  /** Returns whether the kernel has carried the request out. After false it may have done so all the same. */
-  request({ type, payload }: { readonly type: number; readonly payload: Buffer }): boolean {
+  /** Returns whether the kernel has carried the request out, or answered `toleratedErrno`. After false it may have done so all the same. */
+  request(request: Request, toleratedErrno = 0): boolean {
+    if (!this.#send(this.#fd, request, flags.acknowledge)) return false
+    const errno = this.#receiveErrno()
+    return errno === 0 || errno === toleratedErrno
+  }
+
+  /**
+   * Hands over each object of a list without netlink's header; its memory is used again after `take` returns. The list has a socket of its own, so
+   * requests may go on meanwhile. Returns whether the list is complete; `take` ends it with false.
+   */
+  async list(request: Request, take: (payload: Buffer) => boolean): Promise<boolean> {
+    const fd = openSocket(this.#calls)
+    if (fd === -1) return false
+    try {
+      return this.#send(fd, request, flags.list) && (await this.#receiveList(fd, take))
+    } finally {
+      this.#calls.close(fd)
+    }
+  }
+
+  #send(fd: number, { type, payload }: Request, flagBits: number): boolean {
     const bytes = Buffer.alloc(header.bytes + payload.length)
     this.#sequence = (this.#sequence + 1) >>> 0
     bytes.writeUInt32LE(bytes.length, 0)
     bytes.writeUInt16LE(type, header.type)
-    bytes.writeUInt16LE(flags, header.flags)
+    bytes.writeUInt16LE(flagBits, header.flags)
     bytes.writeUInt32LE(this.#sequence, header.sequence)
     payload.copy(bytes, header.bytes)
-    const sent = Number(this.#calls.send(this.#fd, bytes, BigInt(bytes.length), 0))
-    return sent === bytes.length && this.#isCarriedOut()
+    return Number(this.#calls.send(fd, bytes, BigInt(bytes.length), 0)) === bytes.length
   }
 
-  #isCarriedOut(): boolean {
+  #receiveErrno(): number | undefined {
     for (let attempt = 0; attempt <= maxStaleAnswers; attempt++) {
       const length = Number(this.#calls.recv(this.#fd, this.#answer, BigInt(answerBytes), 0))
-      if (length < header.bytes + 4) return false
+      if (length < header.bytes + 4) return undefined
       if (this.#answer.readUInt32LE(header.sequence) !== this.#sequence) continue
-      return this.#answer.readUInt16LE(header.type) === answerType && this.#answer.readInt32LE(header.bytes) === 0
+      const isAnswer = this.#answer.readUInt16LE(header.type) === answerType
+      return isAnswer ? -this.#answer.readInt32LE(header.bytes) : undefined
     }
-    return false
+    return undefined
+  }
+
+  /** The kernel makes the next part of the list within each call. */
+  async #receiveList(fd: number, take: (payload: Buffer) => boolean): Promise<boolean> {
+    const slice = new TimeSlice()
+    const bytes = Buffer.alloc(listBytes)
+    for (;;) {
+      const length = Number(this.#calls.recv(fd, bytes, BigInt(listBytes), wholeLength))
+      if (length <= 0 || length > listBytes) return false
+      const state = readPart(bytes.subarray(0, length), take)
+      if (state !== 'more') return state === 'complete'
+      if (slice.spent) await slice.pause()
+    }
   }
 
   close(): void {
     this.#calls.close(this.#fd)
   }
+}
+
+function openSocket(calls: Calls): number {
+  return calls.socket(family.netlink, socketType, family.netfilter)
+}
+
+function readPart(bytes: Buffer, take: (payload: Buffer) => boolean): 'more' | 'complete' | 'failed' {
+  for (let at = 0; at < bytes.length; ) {
+    const length = at + header.bytes + 4 > bytes.length ? 0 : bytes.readUInt32LE(at)
+    if (length < header.bytes + 4 || at + length > bytes.length) return 'failed'
+    const type = bytes.readUInt16LE(at + header.type)
+    const payload = bytes.subarray(at + header.bytes, at + length)
+    if (type === endType) return payload.readInt32LE(0) === 0 ? 'complete' : 'failed'
+    if (type === answerType || !take(payload)) return 'failed'
+    at += (length + 3) & ~3
+  }
+  return 'more'
 }
 
 /** Loads functions of this process' C library. */

@@ -103,6 +103,16 @@ export function bigIntToIp(value: bigint, family: IpFamily): Ip {
   return (address instanceof ipaddr.IPv6 ? address.toRFC5952String() : address.toString()) as Ip
 }
 
+/**
+ * Reads an address in the order of the network: 4 bytes, or 16; undefined for another number of bytes. An IPv4-mapped address becomes
+ * the IPv4 address, as in `parseIp`.
+ */
+export function ipFromBytes(bytes: Buffer): Ip | undefined {
+  if (bytes.length === 4) return bytes.join('.') as Ip
+  if (bytes.length !== 16) return undefined
+  return parseIp(bytes.toString('hex').replace(/....(?!$)/g, '$&:'))
+}
+
 /** Computes first address, last address and size of a network, for allocation. */
 export function cidrRange(cidr: Cidr): { family: IpFamily; first: bigint; last: bigint } {
   const slash = cidr.indexOf('/')

@@ -182,6 +182,7 @@ async function composeFamily(
   const cutter = createFlowCutter({
     family,
     run,
+    socket,
     plan,
     rules,
     membersOf: (set) => writer.membersOf(set),

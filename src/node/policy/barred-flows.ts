@@ -3,11 +3,14 @@ import { TimeSlice } from '../../loop/time-slice.ts'
 import { type Ip, type IpFamily, parseIp } from '../../model/ip.ts'
 import type { MemberEntry } from '../../netfilter/member-sets.ts'
 import { barredSeconds, fixedSets } from '../../netfilter/policy/names.ts'
+import { type ElementSocket, writeElements } from '../rules/index.ts'
 import type { FlowJudge } from './flow-judge.ts'
 
 export interface BarredFlowsParts {
   readonly family: IpFamily
   readonly run: Run
+  /** In the network namespace in which `run` starts programs; without it `ipset restore` writes everything. */
+  readonly socket?: ElementSocket | undefined
   /** Reads a set of the kernel; none where there is no such set. */
   readonly membersOf: (set: string) => Promise<readonly MemberEntry[]>
 }
@@ -41,7 +44,7 @@ export class BarredFlows {
   /** Bars these; one that is barred already begins its time anew. Throws ExecError, also where the set is full. */
   async bar(all: readonly FlowEnds[]): Promise<void> {
     const flows = all.filter(({ protocol }) => !beginsByRequest.has(protocol))
-    await this.#restore(flows.map((flow) => `add ${this.#set} ${elementOf(flow)}`))
+    await this.#restore([...new Set(flows.map((flow) => `add ${this.#set} ${elementOf(flow)}`))])
     for (const flow of flows) this.#remember(elementOf(flow), flow)
     this.#forgetOld()
   }
@@ -98,7 +101,7 @@ export class BarredFlows {
   }
 
   async #restore(lines: readonly string[]): Promise<void> {
-    if (lines.length === 0) return
+    if (lines.length === 0 || writeElements(this.#parts.socket, lines)) return
     const input = lines.map((line) => `${line}\n`).join('')
     await this.#parts.run('ipset', ['restore', '-exist'], { input, timeoutMs })
   }

@@ -1,4 +1,3 @@
-import type { FlowEnds } from '../../host/index.ts'
 import { Backoff } from '../../loop/backoff.ts'
 import { BoundedFrequencyRunner } from '../../loop/bounded-frequency-runner.ts'
 import type { Component, Health } from '../../loop/component.ts'
@@ -9,18 +8,12 @@ import type { Logger } from '../../observe/index.ts'
 import type { BarredFlows } from './barred-flows.ts'
 import type { FlowJudge } from './flow-judge.ts'
 import type { StandingRules } from './standing-rules.ts'
+import type { TrackedFlow, TrackedFlows } from './tracked-flows.ts'
 
 export interface FlowCutterParts {
   readonly family: IpFamily
   readonly rules: Pick<StandingRules, 'changes' | 'hold'>
-  readonly flows: {
-    /** Lists the ends of all tracked connections of the family, or of those that these addresses opened; no two are equal. */
-    list(from?: readonly Ip[]): Promise<readonly FlowEnds[]>
-    /** Deletes all connections between these ends. */
-    remove(flows: readonly FlowEnds[]): Promise<void>
-    /** Deletes everything in which one of the addresses sends or answers. */
-    removeOf(addresses: readonly Ip[]): Promise<void>
-  }
+  readonly flows: Pick<TrackedFlows, 'list' | 'remove' | 'removeOf'>
   readonly barred: Pick<BarredFlows, 'bar' | 'release' | 'releaseServers'>
   /** Creates a judge by the objects that the rules are made of, while they stand. */
   readonly createJudge: () => FlowJudge
@@ -34,8 +27,11 @@ export interface FlowCutterMetrics {
 }
 
 const maxGapMs = 5_000
-/** A deletion takes about 7 ms, and a write of rules waits for so many at most. */
-const deletionsPerHold = 4
+/**
+ * A write of rules waits for so many deletions at most. By the socket one takes 0.05 ms with its bar; the program takes 7 ms alone, and
+ * many times that under load.
+ */
+const deletionsPerHold = { bySocket: 64, byProgram: 4 } as const
 
 /**
  * Deletes the tracked connections that policies no longer allow, and only those: an established one is not judged by the rules, so it would
@@ -45,7 +41,7 @@ const deletionsPerHold = 4
  * deletion no rules are written. So the rules deny what is deleted at the moment of its deletion, and no packet that they let through
  * loses its connection. A search looks at all connections while rules may be written; one that overlaps a change is made again. So a
  * connection that stays was allowed by rules that stood during a whole search after the last write that denies, and each such
- * write asks for a search.
+ * write asks for a search. One that begins after the list is let through by rules after that write, also between the same ends.
  */
 export class FlowCutter implements Component {
   readonly name: string
@@ -142,7 +138,7 @@ export class FlowCutter implements Component {
     if (this.#left.size === 0) this.#idle.resolve()
   }
 
-  /** Returns how many kinds of connections were cut. Where the rules do not stand, the next write asks again. */
+  /** Returns how many connections were cut. Where the rules do not stand, the next write asks again. */
   async #judge(): Promise<number> {
     const { rules } = this.#parts
     if (!this.#needsJudging) return 0
@@ -159,11 +155,11 @@ export class FlowCutter implements Component {
     }
   }
 
-  async #findStale(): Promise<readonly FlowEnds[]> {
+  async #findStale(): Promise<readonly TrackedFlow[]> {
     const slice = new TimeSlice()
     const listed = await this.#parts.flows.list()
     const isAllowed = this.#parts.createJudge()
-    const stale: FlowEnds[] = []
+    const stale: TrackedFlow[] = []
     for (const flow of listed) {
       if (!isAllowed(flow)) stale.push(flow)
       if (slice.spent) await slice.pause()
@@ -172,13 +168,15 @@ export class FlowCutter implements Component {
   }
 
   /** A change that begins meanwhile waits for a few deletions only, and what it allows is not deleted after it. */
-  async #cut(found: readonly FlowEnds[]): Promise<number> {
+  async #cut(found: readonly TrackedFlow[]): Promise<number> {
     const { rules, flows, barred, createJudge } = this.#parts
     let count = 0
-    for (let at = 0; at < found.length && !this.#isStopping; at += deletionsPerHold) {
+    const isNamed = found.every(({ deletion }) => deletion !== undefined)
+    const size = isNamed ? deletionsPerHold.bySocket : deletionsPerHold.byProgram
+    for (let at = 0; at < found.length && !this.#isStopping; at += size) {
       const cut = await rules.hold(async () => {
         const isAllowed = createJudge()
-        const stale = found.slice(at, at + deletionsPerHold).filter((flow) => !isAllowed(flow))
+        const stale = found.slice(at, at + size).filter((flow) => !isAllowed(flow))
         await barred.bar(stale)
         await flows.remove(stale)
         return stale.length

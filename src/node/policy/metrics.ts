@@ -53,7 +53,7 @@ export function createFlowCutterMetrics(metrics: Metrics): (family: IpFamily) =>
   })
   const cut = metrics.counter({
     name: 'platnet_policy_flows_cut_total',
-    help: 'Kinds of connections (two ends and a port) that were cut because no NetworkPolicy allows them any more.',
+    help: 'Connections that were cut because no NetworkPolicy allows them any more; by the program conntrack, kinds of them.',
     labels,
   })
   return (family) => {

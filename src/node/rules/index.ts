@@ -1,5 +1,6 @@
 export { cleanupRules } from './cleanup.ts'
 export { DriftWatch } from './drift-watch.ts'
+export { type ElementSocket, writeElements } from './element-socket.ts'
 export { type FailedLine, RulesError } from './errors.ts'
 export { detectIptables, hasOurRules } from './flavour.ts'
 export { probeForwarding } from './forward-probe.ts'

@@ -1,4 +1,4 @@
-import type { NetfilterSocket, Run } from '../../host/index.ts'
+import type { Run } from '../../host/index.ts'
 import { TimeSlice } from '../../loop/time-slice.ts'
 import type { IpFamily } from '../../model/ip.ts'
 import {
@@ -8,14 +8,12 @@ import {
   parseMemberCounts,
   parseMemberEntries,
 } from '../../netfilter/member-sets.ts'
-import { encodeElementLine } from '../../netfilter/set-messages.ts'
 import type { Logger } from '../../observe/logger.ts'
+import { type ElementSocket, writeElements } from './element-socket.ts'
 import { explainSaveFailure, explainSetFailure, RulesError } from './errors.ts'
 import type { SetDrift, WantedSets } from './wanted-sets.ts'
 
 const timeoutMs = 30_000
-/** The event loop waits for the socket: this many elements take 5 ms, and the program is quicker beyond. */
-const maxElementsBySocket = 128
 
 /** The changes of ipsets by one write; members of new sets are counted too. */
 export interface SetReport {
@@ -31,7 +29,7 @@ export interface MemberSetParts {
   readonly family: IpFamily
   readonly run: Run
   /** In the network namespace in which `run` starts programs; without it `ipset restore` writes everything. */
-  readonly socket?: Pick<NetfilterSocket, 'request'> | undefined
+  readonly socket?: ElementSocket | undefined
   readonly wanted: WantedSets
   readonly log: Logger
 }
@@ -172,23 +170,16 @@ export class MemberSetWriter {
   }
 
   async #run(lines: readonly string[]): Promise<void> {
-    const { run, log } = this.#parts
+    const { run, socket, log } = this.#parts
     const input = lines.map((line) => `${line}\n`).join('')
     if (log.enabled('trace')) log.trace('ipset restore', { text: input })
-    if (this.#writeBySocket(lines)) return
+    // A program may write the lines again from the first one, and explains what is refused.
+    if (writeElements(socket, lines)) return
     try {
       await run('ipset', ['restore', '-exist'], { timeoutMs, input })
     } catch (thrown) {
       throw explainSetFailure(thrown, lines)
     }
-  }
-
-  /** Returns whether all is written. A program may write the lines again from the first one, and explains what is refused. */
-  #writeBySocket(lines: readonly string[]): boolean {
-    const { socket } = this.#parts
-    if (socket === undefined || lines.length > maxElementsBySocket) return false
-    const messages = lines.map(encodeElementLine).filter((message) => message !== undefined)
-    return messages.length === lines.length && messages.every((message) => socket.request(message))
   }
 
   async #read(args: readonly string[]): Promise<string> {

@@ -18,6 +18,7 @@ test('an element is encoded in the attributes of the kernel (ip_set.h)', () => {
     '10.0.0.1': `10000780 ${address}`,
     '10.0.0.1/24': `18000780 ${address} 05000300 18000000`,
     '10.0.0.1,sctp:80': `20000780 ${address} 06000440 00500000 05000700 84000000`,
+    '10.0.0.1,47:0,10.0.0.2': `2c000780 ${address} 06000440 00000000 05000700 2f000000 0c001480 08000140 0a000002`,
     'fd00::1': '1c000780 18000180 14000240 fd000000 00000000 00000000 00000001',
   }
   for (const [element, hex] of Object.entries(messages))
@@ -25,7 +26,17 @@ test('an element is encoded in the attributes of the kernel (ip_set.h)', () => {
 })
 
 test('other lines are left to ipset', () => {
-  const elements = ['10.0.0.1,tcp:80,10.0.0.2', '10.0.0.1,tcp:65536', '10.0.0.1,icmp:8', '10.0.0.256', 'x', '']
+  const elements = [
+    '10.0.0.1,tcp:80,x',
+    '10.0.0.1,tcp:80,10.0.0.2,x',
+    '10.0.0.1,tcp:65536',
+    '10.0.0.1,256:1',
+    '10.0.0.1,0:1',
+    '10.0.0.1,icmp:8',
+    '10.0.0.256',
+    'x',
+    '',
+  ]
   const lines = ['create PLAT-NP-A hash:ip family inet', 'destroy PLAT-NP-A', 'add PLAT-NP-A 10.0.0.1 timeout 5']
   for (const line of [...lines, ...elements.map((element) => `add PLAT-NP-A ${element}`)])
     assert.equal(encodeElementLine(line), undefined, line)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { FlowEnds, Run } from '../../../../src/host/index.ts'
 import type { Ip } from '../../../../src/model/ip.ts'
-import { BarredFlows } from '../../../../src/node/policy/barred-flows.ts'
+import { BarredFlows, type BarredFlowsParts } from '../../../../src/node/policy/barred-flows.ts'
 import { ipOf } from '../../../helpers/addresses.ts'
 
 const [client, server] = [ipOf('10.244.1.5'), ipOf('10.244.2.1')]
@@ -11,14 +11,14 @@ function flow(replySourcePort: number, protocol = 17, replySource: Ip = server):
   return { source: client, replySource, replySourcePort, protocol }
 }
 
-function create(held: readonly string[] = []) {
+function create(held: readonly string[] = [], socket?: BarredFlowsParts['socket']) {
   const inputs: string[] = []
   const run: Run = async (_file, _args, { input } = { timeoutMs: 0 }) => {
     inputs.push(...String(input).trimEnd().split('\n'))
     return { endedBy: 'exit', stdout: '', stderr: '', exitCode: 0, durationMs: 1, pid: 1 }
   }
   const membersOf = async () => held.map((element) => ({ element, packets: 0, bytes: 0 }))
-  return { barred: new BarredFlows({ family: 'IPv4', run, membersOf }), inputs }
+  return { barred: new BarredFlows({ family: 'IPv4', run, socket, membersOf }), inputs }
 }
 
 describe('barred flows', () => {
@@ -41,6 +41,22 @@ describe('barred flows', () => {
           replySourcePort === 53,
     )
     assert.deepEqual(inputs, [])
+  })
+
+  test('are written by the socket, each once, and by ipset where the kernel refuses', async () => {
+    const types: number[] = []
+    let isDone = true
+    const request = ({ type }: { readonly type: number }) => types.push(type) > 0 && isDone
+    const { barred, inputs } = create([], { request })
+    await barred.bar([flow(53), flow(53), flow(0, 47)])
+    assert.deepEqual([types.splice(0), inputs], [[0x609, 0x609], []])
+    isDone = false
+    await barred.bar([flow(53), flow(0, 47)])
+    assert.deepEqual(types, [0x609])
+    assert.deepEqual(inputs, [
+      'add PLAT-NP-CUT4 10.244.2.1,17:53,10.244.1.5',
+      'add PLAT-NP-CUT4 10.244.2.1,47:0,10.244.1.5',
+    ])
   })
 
   test('of an earlier process are learned from the kernel', async () => {

@@ -1,24 +1,24 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { FlowEnds } from '../../../../src/host/index.ts'
 import type { Ip } from '../../../../src/model/ip.ts'
 import { FlowCutter } from '../../../../src/node/policy/flow-cutter.ts'
 import { StandingRules } from '../../../../src/node/policy/standing-rules.ts'
+import type { TrackedFlow } from '../../../../src/node/policy/tracked-flows.ts'
 import { silentLogger } from '../../../../src/observe/index.ts'
 import { until } from '../../../helpers/until.ts'
 
 const [web, server] = ['10.244.1.5' as Ip, '10.244.2.1' as Ip]
 
-function flow(source: Ip, replySource: Ip, replySourcePort: number, protocol = 6): FlowEnds {
+function flow(source: Ip, replySource: Ip, replySourcePort: number, protocol = 6): TrackedFlow {
   return { source, replySource, replySourcePort, protocol }
 }
 
 /** A table of connections of which those to port 80 are allowed, under rules that stand. */
-async function createCutter(flows: FlowEnds[]) {
+async function createCutter(flows: TrackedFlow[]) {
   const rules = new StandingRules()
   await rules.change(async () => {})
   const seen: string[] = []
-  const barred: FlowEnds[] = []
+  const barred: TrackedFlow[] = []
   const runs: number[] = []
   const allowed = new Set([80])
   const hooks = { onList: async () => {}, onRemove: async () => {} }
@@ -102,6 +102,15 @@ describe('the cutter of connections', () => {
     await change
     assert.equal(seen.indexOf('change'), 2, seen.join(', '))
     assert.deepEqual(flows, [])
+  })
+
+  test('a change waits for more deletions where the kernel names each connection', async () => {
+    const deletion = { type: 0, payload: Buffer.alloc(0) }
+    const flows = Array.from({ length: 100 }, (_, port) => ({ ...flow(web, server, 1_000 + port), deletion }))
+    const { cutter, runs, seen } = await createCutter(flows)
+    cutter.judgeAll()
+    await until('it has run', () => runs.length === 1)
+    assert.deepEqual(seen, ['list all', 'remove 64', 'remove 36'])
   })
 
   test('its stop waits for a few deletions, not for all', async () => {
