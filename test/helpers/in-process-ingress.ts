@@ -26,14 +26,15 @@ export class IngressLab {
   readonly driver: InProcessDriver
   readonly served: ServedRequest[] = []
 
-  constructor(limits: Partial<IngressLimits> = {}) {
+  constructor(limits: Partial<IngressLimits> = {}, httpPort = 0) {
     const anyPort = [{ ip: loopback, port: 0 }]
     this.driver = new InProcessDriver({
-      httpAddresses: anyPort,
+      httpAddresses: [{ ip: loopback, port: httpPort }],
       httpsAddresses: anyPort,
       limits: { ...testLimits, ...limits },
       onServed: (request) => this.served.push(request),
       log: silentLogger,
+      retryMs: 20,
     })
   }
 

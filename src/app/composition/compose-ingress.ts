@@ -1,7 +1,7 @@
 import { join, resolve } from 'node:path'
 import { type ApiClient, ApiEventRecorder } from '../../client/index.ts'
 import type { ListenAddress } from '../../config/index.ts'
-import type { Component } from '../../loop/component.ts'
+import type { Component, Health } from '../../loop/component.ts'
 import type { ObjectKey } from '../../model/api-object.ts'
 import type { Dialect } from '../../model/dialect.ts'
 import type { TlsSecret } from '../../model/ingress.ts'
@@ -78,13 +78,29 @@ export async function composeIngress(sources: IngressSources): Promise<IngressSi
   applied.register(ingressPlane)
   collectIngressCounts(context.metrics, () => live?.plane.status())
   return {
-    components: [driver],
+    components: [besidePlane(driver, () => live?.plane.health())],
     status: () => live?.plane.status(),
     explain: (url) => live && explain(live, shared.state, url),
     createSources: (dialect) => {
       const { components, ...made } = createSources(shared, dialect)
       live = made
       return components
+    },
+  }
+}
+
+/**
+ * A driver that waits for its first routes is not ready; where the plane cannot give it any, that is known and the agent is as ready as it
+ * gets.
+ */
+function besidePlane(driver: IngressDriver, ofPlane: () => Health | undefined): Component {
+  return {
+    name: driver.name,
+    start: (scope) => driver.start(scope),
+    stop: (scope) => driver.stop(scope),
+    health: () => {
+      const [own, plane] = [driver.health(), ofPlane()]
+      return own.level === 'unknown' && plane?.level === 'degraded' ? plane : own
     },
   }
 }

@@ -346,4 +346,22 @@ describe('The in-process driver', () => {
     assert.deepEqual(await ask('/'), { status: 200, wasAsked: true, text: 'body' })
     assert.deepEqual((await ask('/none')).wasAsked, false)
   })
+
+  test('serves its other addresses where one is in use, says which option names it, and takes it when it is free', async () => {
+    const other = net.createServer()
+    await listen(other)
+    const { port } = other.address() as net.AddressInfo
+    await using lab = new IngressLab({}, port)
+    await lab.start()
+    const { level, message } = lab.driver.health()
+    assert.equal(level, 'degraded')
+    assert.equal(
+      message,
+      `127.0.0.1:${port} is in use by another program; --ingress-http-addresses chooses other addresses`,
+    )
+    assert.ok(lab.httpsPort > 0)
+    other.close()
+    await until('it is taken', () => lab.driver.health().level === 'ok')
+    assert.equal((await httpGet({ host: '127.0.0.1', port })).status, 404)
+  })
 })
