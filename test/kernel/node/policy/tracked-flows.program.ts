@@ -20,6 +20,8 @@ interface Ends {
   readonly client: string
   readonly service: string
   readonly server: string
+  /** Where the server answers to: the client, unless its address is translated too. */
+  readonly answered?: string
 }
 
 const ends = {
@@ -28,8 +30,11 @@ const ends = {
 } as const
 
 /** A connection to a service that was translated to a server. */
-async function add({ client, service, server }: Ends, ...protocol: readonly string[]): Promise<void> {
-  const tuples = ['-s', client, '-d', service, '-r', server, '-q', client]
+async function add(
+  { client, service, server, answered = client }: Ends,
+  ...protocol: readonly string[]
+): Promise<void> {
+  const tuples = ['-s', client, '-d', service, '-r', server, '-q', answered]
   await conntrack('-I', ...tuples, '-t', '600', '-p', ...protocol)
 }
 
@@ -97,7 +102,7 @@ function nameOf(line: string): string {
   ].join(' ')
 }
 
-/** The connection goes, and the client opens the same one again, to another server. */
+/** The connection goes; the client opens the same one to another server, or another client the same one as the server sees it. */
 async function removeReplaced(family: IpFamily): Promise<readonly string[]> {
   const flows = new TrackedFlows({ family, run, socket })
   await add(ends[family], 'udp', ...ports(1001))
@@ -107,6 +112,11 @@ async function removeReplaced(family: IpFamily): Promise<readonly string[]> {
   await add({ ...ends[family], server: ends[family].client }, 'udp', ...ports(1001))
   await flows.remove(stale)
   const left = (await show(family)).map(nameOf)
+  await conntrack('-F')
+  const { client, service } = ends[family]
+  await add({ ...ends[family], client: service, answered: client }, 'udp', ...ports(1001))
+  await flows.remove(stale)
+  left.push(...(await show(family)).map(nameOf))
   await conntrack('-F')
   return left
 }
