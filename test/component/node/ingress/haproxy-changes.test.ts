@@ -4,6 +4,7 @@ import { Agent, request } from 'node:http'
 import { describe, test } from 'node:test'
 import { connect } from 'node:tls'
 import type { RoutingTable, ServedCertificate } from '../../../../src/model/routing-table.ts'
+import { HaproxyProcess } from '../../../../src/node/ingress/haproxy/process.ts'
 import {
   ask,
   EchoServers,
@@ -232,6 +233,31 @@ describe('haproxy outlives the driver', { skip: haproxySkipReason() }, () => {
     await lab.driver.apply(make(first), wholeChange(make(first)))
     assert.equal(await portOf(lab, 'a.example.com'), first)
     assert.deepEqual({ ...lab.driver.work, commands: 0 }, { starts: 0, reloads: 0, commands: 0 })
+  })
+
+  test('a new driver writes maps anew that an interrupted change has left in disorder', async () => {
+    await using lab = await HaproxyLab.create()
+    using servers = await EchoServers.start(2)
+    const [first = 0] = servers.ports
+    const ports = [...servers.ports]
+    const sketch = { 'a.example.com': { prefix: ['/'] }, 'b.example.com': { prefix: ['/'] } }
+    const table = withEndpoints(routingTable(sketch), () => [ports.shift() ?? 0])
+    await lab.driver.apply(table, wholeChange(table))
+    const disorder = [
+      'del map hosts.map a.example.com',
+      'add map paths.map b.example.com#/x/ rr.h1.1|exact|default/test',
+      'add map paths.map b.example.com#/x/ rr.h1.2|exact|default/test',
+    ]
+    await new HaproxyProcess(lab.folder).ask(async (socket) => {
+      for (const command of disorder) assert.equal(await socket.ask(command), '')
+    })
+    assert.equal(await portOf(lab, 'a.example.com'), 404)
+    assert.equal(await portOf(lab, 'b.example.com', '/x/y'), first)
+    await lab.restartDriver()
+    await lab.driver.apply(table, wholeChange(table))
+    assert.equal(await portOf(lab, 'a.example.com'), first)
+    assert.equal(await portOf(lab, 'b.example.com', '/x/y'), servers.ports[1])
+    assert.equal(lab.driver.work.reloads, 0)
   })
 
   test('a new driver with other settings reloads it once', async () => {
