@@ -255,9 +255,12 @@ export class HaproxyDriver implements IngressDriver {
     if (this.#table === undefined || this.#master === undefined || !isAlive(this.#master)) return
     await this.#inTurn(async () => {
       const { pid } = await this.#process.info()
-      if (pid === this.#worker) return this.#backoff.reset()
-      this.#holding = undefined
-      await this.#bring(undefined)
+      if (pid !== this.#worker) {
+        this.#holding = undefined
+        await this.#bring(undefined)
+      }
+      this.#backoff.reset()
+      if (this.#holding !== undefined) this.#report('ok', 'haproxy serves the routes')
     })
   }
 

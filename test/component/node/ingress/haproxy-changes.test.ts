@@ -295,6 +295,7 @@ describe('haproxy outlives the driver', { skip: haproxySkipReason() }, () => {
       )
       process.kill((await lab.processes())[which], 'SIGKILL')
       await until('haproxy is started again', () => lab.driver.work.starts === 2)
+      await until('the driver is healthy', () => lab.driver.health().level === 'ok')
       assert.equal(await portOf(lab, 'a.example.com'), second)
     })
   }
