@@ -53,7 +53,10 @@ export async function startPlaneLab(context: TestContext, options: PlaneLabOptio
     controller: `${dialect.domain}/ingress`,
     h2cProtocols: dialect.h2cProtocols,
   })
-  const check = () => writer.check()
+  const check = () => {
+    writer.check()
+    for (const [key, { reason, message }] of problems.takeUnrecorded()) record(key, reason, message)
+  }
   const annotation = dialect.annotations.ingressAddresses
   const nodes = new IngressNodes({ client, annotation, onChange: check, log, timing })
   const group = dialect.groups.networking
@@ -64,11 +67,13 @@ export async function startPlaneLab(context: TestContext, options: PlaneLabOptio
   const watches = new IngressWatches({ client, dialect, objects, log, timing })
   const recorder = new ApiEventRecorder(client, 'test', log)
   const reported: string[] = []
-  const problems = new ReportedProblems((key, { reason, message }) => {
-    reported.push(`${key} ${reason} ${message}`)
+  const record = (key: string, reason: string, message: string) => {
     const [namespace = '', ingress = ''] = key.split('/')
     const metadata = { namespace, name: ingress, uid: objects.record(key)?.uid ?? '' }
     recorder.record({ apiVersion: `${group}/v1`, kind: 'Ingress', metadata }, 'Warning', reason, message)
+  }
+  const problems = new ReportedProblems((key, { reason, message }) => {
+    reported.push(`${key} ${reason} ${message}`)
   })
   const plane = new IngressPlane({
     ...{ plan, objects, problems, nodeState, applied, log },

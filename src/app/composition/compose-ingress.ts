@@ -180,7 +180,11 @@ function createSources(shared: Shared, dialect: Dialect) {
   const nodeName = findNodeName(node.nodeName)
   const objects = new IngressObjects()
   const plan = new IngressPlan(nodeState, planSettings(shared, dialect))
-  const onChange = () => writer.check()
+  const onChange = () => {
+    writer.check()
+    if (nodes.rankOf(nodeName) !== 0) return
+    for (const [key, { reason, message }] of problems.takeUnrecorded()) recordEvent(key, reason, message)
+  }
   const clientLog = log.child('client')
   const annotation = dialect.annotations.ingressAddresses
   const nodes = new IngressNodes({ client, annotation, onChange, log: clientLog })
@@ -190,7 +194,6 @@ function createSources(shared: Shared, dialect: Dialect) {
   const recordEvent = ingressEvents(client, { group, objects, log })
   const problems = new ReportedProblems((key, { reason, message }) => {
     log.warn('an Ingress is not served as it is written', { ingress: key, reason, message })
-    if (nodes.rankOf(nodeName) === 0) recordEvent(key, reason, message)
   })
   const followSecrets = (secrets: ReadonlySet<ObjectKey>) => watches.followSecrets(secrets)
   const parts = { plan, driver, objects, problems, nodeState, applied, metrics, followSecrets, log }

@@ -16,6 +16,8 @@ export class ReportedProblems {
   /** Problems as `reason message`, by Ingress. */
   #known = new Map<ObjectKey, ReadonlySet<string>>()
   #all: ReadonlyMap<ObjectKey, readonly Reported[]> = new Map()
+  /** Texts of problems that have had their Event, by Ingress. */
+  readonly #recorded = new Map<ObjectKey, ReadonlySet<string>>()
 
   constructor(onNew: (ingress: ObjectKey, problem: Reported) => void) {
     this.#onNew = onNew
@@ -36,6 +38,16 @@ export class ReportedProblems {
     }
     this.#known = known
     this.#all = all
+  }
+
+  /** The problems of now that this did not return before: those that are to get an Event. */
+  takeUnrecorded(): readonly (readonly [ObjectKey, Reported])[] {
+    for (const ingress of this.#recorded.keys()) if (!this.#known.has(ingress)) this.#recorded.delete(ingress)
+    return [...this.#all].flatMap(([ingress, list]) => {
+      const before = this.#recorded.get(ingress)
+      this.#recorded.set(ingress, this.#known.get(ingress) ?? new Set())
+      return list.filter((problem) => !before?.has(textOf(problem))).map((problem) => [ingress, problem] as const)
+    })
   }
 
   get all(): ReadonlyMap<ObjectKey, readonly Reported[]> {
