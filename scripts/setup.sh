@@ -33,12 +33,14 @@ is_present() {
 }
 
 service_policy=/usr/sbin/policy-rc.d
+made_policy=
 
 # Debian's haproxy comes with a service. Platnet starts a haproxy of its own, so a service that this set-up brings stays down;
 # one that an operator has is left alone: then nothing of it is missing.
 keep_service_down() {
   case " $1 " in *' haproxy '*) ;; *) return 0 ;; esac
   test -e "$service_policy" && return 0
+  made_policy=yes
   trap 'rm -f "$service_policy"' EXIT
   printf '#!/bin/sh\nexit 101\n' >"$service_policy"
   chmod 755 "$service_policy"
@@ -47,7 +49,7 @@ keep_service_down() {
 let_services_start() {
   case " $1 " in *' haproxy '*) ;; *) return 0 ;; esac
   trap - EXIT
-  grep -q '^exit 101$' "$service_policy" 2>/dev/null && test "$(wc -l <"$service_policy")" -eq 2 && rm -f "$service_policy"
+  test -z "$made_policy" || rm -f "$service_policy"
   if command -v systemctl >/dev/null 2>&1; then systemctl --quiet disable haproxy.service >&2 2>/dev/null || true; fi
 }
 
