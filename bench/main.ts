@@ -4,6 +4,7 @@ import { benchApi } from './api/api.ts'
 import { benchControllers } from './controllers/controllers.ts'
 import { benchDns } from './dns/dns.ts'
 import { benchEndpointChange } from './endpoint-change.ts'
+import { benchIngress } from './ingress/ingress.ts'
 import { benchPods } from './pods/pods.ts'
 import { benchPolicy } from './policy/policy.ts'
 import { benchProxy } from './proxy/proxy.ts'
@@ -14,6 +15,7 @@ const benches: Readonly<Record<string, () => Promise<BenchReport>>> = {
   controllers: benchControllers,
   dns: benchDns,
   'endpoint-change': benchEndpointChange,
+  ingress: benchIngress,
   pods: benchPods,
   policy: benchPolicy,
   proxy: benchProxy,

@@ -39,8 +39,6 @@ export class NetfilterSocket {
   readonly #calls: Calls
   readonly #fd: number
   readonly #answer = Buffer.alloc(answerBytes)
-  /** Sockets whose last list is complete. They stay open: `close` waits until nf_tables has freed what the last commit removed. */
-  readonly #listFds: number[] = []
   #sequence = 0
 
   /** Opens a socket; undefined if the system calls cannot be reached or the kernel refuses. */
@@ -65,16 +63,17 @@ export class NetfilterSocket {
   }
 
   /**
-   * Hands over each object of a list without netlink's header; its memory is used again after `take` returns. The list has a socket of
-   * its own, so requests and other lists may go on meanwhile. Returns whether the list is complete; `take` ends it with false.
+   * Hands over each object of a list without netlink's header; its memory is used again after `take` returns. The list has a socket of its own, so
+   * requests may go on meanwhile. Returns whether the list is complete; `take` ends it with false.
    */
   async list(request: Request, take: (payload: Buffer) => boolean): Promise<boolean> {
-    const fd = this.#listFds.pop() ?? openSocket(this.#calls)
+    const fd = openSocket(this.#calls)
     if (fd === -1) return false
-    const isComplete = this.#send(fd, request, flags.list) && (await this.#receiveList(fd, take))
-    if (isComplete) this.#listFds.push(fd)
-    else this.#calls.close(fd)
-    return isComplete
+    try {
+      return this.#send(fd, request, flags.list) && (await this.#receiveList(fd, take))
+    } finally {
+      this.#calls.close(fd)
+    }
   }
 
   #send(fd: number, { type, payload }: Request, flagBits: number): boolean {
@@ -113,7 +112,7 @@ export class NetfilterSocket {
   }
 
   close(): void {
-    for (const fd of [this.#fd, ...this.#listFds.splice(0)]) this.#calls.close(fd)
+    this.#calls.close(this.#fd)
   }
 }
 
