@@ -123,6 +123,8 @@ function defaultLines({ limits, accessLog }: HaproxySettings): readonly string[]
     `timeout http-request ${headerTimeoutMs}ms`,
     `timeout http-keep-alive ${idleTimeoutMs}ms`,
     `timeout client ${idleTimeoutMs}ms`,
+    // haproxy 2.6 forgets `timeout client` where the endpoint answers before a body that then stops: the client could stay for ever.
+    `timeout client-fin ${idleTimeoutMs}ms`,
     `timeout connect ${connectTimeoutMs}ms`,
     `timeout server ${backendTimeoutMs}ms`,
     `timeout tunnel ${tunnelTimeoutMs}ms`,
