@@ -35,6 +35,16 @@ export function percentile(sample: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN
 }
 
+/** The rows of a sample in milliseconds that has no peer: p50 and p99. */
+export function medianAndTail(metric: string, sample: readonly number[]): BenchRow[] {
+  return [0.5, 0.99].map((share) => measureAlone(`${metric}, p${100 * share}`, 'ms', percentile(sample, share)))
+}
+
+/** Says on standard error how far a bench is. */
+export function progress(line: string): void {
+  console.error(`${(performance.now() / 1000).toFixed(1)} s: ${line}`)
+}
+
 function round(value: number): number {
   return Number(value.toPrecision(4))
 }

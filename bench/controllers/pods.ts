@@ -29,11 +29,3 @@ export async function setReady(server: TestServer, index: number, ready: boolean
   })
   if (code !== 200) throw new Error(text)
 }
-
-export async function inParallel(count: number, work: (index: number) => Promise<void>): Promise<void> {
-  let next = 0
-  const worker = async () => {
-    while (next < count) await work(next++)
-  }
-  await Promise.all(Array.from({ length: 16 }, worker))
-}

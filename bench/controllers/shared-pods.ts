@@ -6,8 +6,9 @@ import { Informer, type InformerHandler } from '../../src/client/index.ts'
 import { silentLogger } from '../../src/observe/index.ts'
 import { startTestServer } from '../../test/helpers/api-server.ts'
 import { clientOfServer } from '../../test/helpers/controllers.ts'
+import { inParallel } from '../in-parallel.ts'
 import type { StartManager } from './managers.ts'
-import { create, createNode, createPod, inParallel, setReady } from './pods.ts'
+import { create, createNode, createPod, setReady } from './pods.ts'
 
 const [services, pods, changes] = [100, 1_000, 20]
 const app = 'shared'

@@ -76,15 +76,6 @@ export class IngressCluster {
   }
 }
 
-/** Calls `work` for 0 to `count` - 1, some at a time. */
-export async function forEachIndex(count: number, work: (index: number) => Promise<void>): Promise<void> {
-  const indexes = Array.from({ length: count }, (_, index) => index).values()
-  const client = async () => {
-    for (const index of indexes) await work(index)
-  }
-  await Promise.all(Array.from({ length: clients }, client))
-}
-
 function slice(service: string, endpoints: readonly Endpoint[]): object {
   return {
     apiVersion: 'discovery.k8s.io/v1',

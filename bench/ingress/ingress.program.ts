@@ -6,10 +6,19 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type RunningProgram, runProgram } from '../../src/host/index.ts'
 import { findFreePort } from '../../test/helpers/free-port.ts'
 import { PlatnetServer } from '../../test/helpers/platnet-server.ts'
+import { inParallel } from '../in-parallel.ts'
 import { usageOf } from '../proxy/targets.ts'
-import { type BenchReport, type BenchRow, compare, measureAlone, percentile } from '../report.ts'
+import {
+  type BenchReport,
+  type BenchRow,
+  compare,
+  measureAlone,
+  medianAndTail,
+  percentile,
+  progress,
+} from '../report.ts'
 import { IngressAgent } from './agent.ts'
-import { forEachIndex, IngressCluster } from './cluster.ts'
+import { IngressCluster } from './cluster.ts'
 import { type LoadResult, measureLoad } from './load.ts'
 import { haproxyPorts, headersPorts, nginxPorts, startHaproxy, startPeerNginx } from './peers.ts'
 import { Prober } from './prober.ts'
@@ -114,7 +123,7 @@ async function measureChanges(cluster: IngressCluster, name: string, ports: Prox
   }
   await cluster.setEndpoints('probe', [first])
   prober.close()
-  return shares(`${name}: endpoint changed, API answer to request`, tookMs)
+  return medianAndTail(`${name}: endpoint changed, API answer to request`, tookMs)
 }
 
 async function measureMany(cluster: IngressCluster, agent: IngressAgent): Promise<BenchRow[]> {
@@ -122,7 +131,7 @@ async function measureMany(cluster: IngressCluster, agent: IngressAgent): Promis
   const pathOf = (path: string, index: number) => [
     { host: `many-${index}.example.com`, path, service: `many-${index}` },
   ]
-  await forEachIndex(many, async (index) => {
+  await inParallel(many, async (index) => {
     await cluster.createService(`many-${index}`, backends.slice(0, 2))
     await cluster.createIngress(`many-${index}`, pathOf('/', index))
   })
@@ -144,24 +153,16 @@ async function measureMany(cluster: IngressCluster, agent: IngressAgent): Promis
   prober.close()
   const { agent: agentMiB, engine } = agent.residentMiB()
   return [
-    ...shares(`${many} Ingresses: one changed, API answer to request`, changed),
-    ...shares(`${many} Ingresses: one more, API answer to request`, created),
+    ...medianAndTail(`${many} Ingresses: one changed, API answer to request`, changed),
+    ...medianAndTail(`${many} Ingresses: one more, API answer to request`, created),
     measureAlone(`${many} Ingresses: resident memory of the agent`, 'MiB', agentMiB),
     measureAlone(`${many} Ingresses: resident memory of haproxy`, 'MiB', engine),
   ]
 }
 
-function shares(metric: string, sample: readonly number[]): BenchRow[] {
-  return [0.5, 0.99].map((share) => measureAlone(`${metric}, p${100 * share}`, 'ms', percentile(sample, share)))
-}
-
 async function end(program: RunningProgram): Promise<void> {
   program.kill('SIGTERM')
   await program.exited
-}
-
-function progress(line: string): void {
-  console.error(`${(performance.now() / 1000).toFixed(1)} s: ${line}`)
 }
 
 /** A certificate for all hosts of the load, also as files for the peers. */

@@ -1,4 +1,5 @@
-import { Agent, request } from 'node:http'
+import { Agent } from 'node:http'
+import { httpGet } from '../../test/helpers/http-get.ts'
 
 export interface ProbeAnswer {
   /** 0 where the connection failed. */
@@ -15,21 +16,10 @@ export class Prober {
     this.#port = port
   }
 
-  ask(host: string, path: string): Promise<ProbeAnswer> {
-    return new Promise((resolve) => {
-      const failed = () => resolve({ status: 0, text: '' })
-      const to = { host: '127.0.0.1', port: this.#port, path, agent: this.#agent, headers: { host } }
-      request(to, (response) => {
-        let text = ''
-        response.on('data', (chunk) => {
-          text += String(chunk)
-        })
-        response.once('end', () => resolve({ status: response.statusCode ?? 0, text }))
-        response.once('error', failed)
-      })
-        .once('error', failed)
-        .end()
-    })
+  async ask(host: string, path: string): Promise<ProbeAnswer> {
+    const to = { host: '127.0.0.1', port: this.#port, path, agent: this.#agent, headers: { host } }
+    const { status, body } = await httpGet(to).catch(() => ({ status: 0, body: '' }))
+    return { status, text: body }
   }
 
   /** Milliseconds until an answer begins with this text. Throws after ten seconds. */

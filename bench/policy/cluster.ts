@@ -1,5 +1,6 @@
 import { AdminConnection } from '../../test/helpers/admin-connection.ts'
 import type { AdminAccess } from '../../test/helpers/platnet-server.ts'
+import { inParallel } from '../in-parallel.ts'
 
 export interface Size {
   readonly localPods: number
@@ -58,10 +59,10 @@ export class PolicyCluster {
   async create(): Promise<void> {
     for (const name of ['platnet', 'other']) await this.#createNode(name)
     const { namespaces, localPods, remotePods } = this.size
-    await each(namespaces, (index) => this.createNamespace(`team-${index}`, { team: String(index) }))
-    await each(namespaces * this.#apps, (index) => this.#createPair(index))
-    await each(localPods, (pod) => this.createPod(this.#localPod(pod)))
-    await each(remotePods, (pod) => this.createPod(this.#remotePod(pod)))
+    await inParallel(namespaces, (index) => this.createNamespace(`team-${index}`, { team: String(index) }))
+    await inParallel(namespaces * this.#apps, (index) => this.#createPair(index))
+    await inParallel(localPods, (pod) => this.createPod(this.#localPod(pod)))
+    await inParallel(remotePods, (pod) => this.createPod(this.#remotePod(pod)))
   }
 
   async createNamespace(name: string, labels: Readonly<Record<string, string>>): Promise<void> {
@@ -151,14 +152,6 @@ export class PolicyCluster {
       ],
     })
   }
-}
-
-async function each(count: number, work: (index: number) => Promise<void>): Promise<void> {
-  const indexes = Array.from({ length: count }, (_, index) => index).values()
-  const client = async () => {
-    for (const index of indexes) await work(index)
-  }
-  await Promise.all(Array.from({ length: clients }, client))
 }
 
 const policies = (namespace: string) => `/apis/networking.k8s.io/v1/namespaces/${namespace}/networkpolicies`

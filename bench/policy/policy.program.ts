@@ -6,7 +6,15 @@ import { runProgram } from '../../src/host/index.ts'
 import { findFreePort } from '../../test/helpers/free-port.ts'
 import { PlatnetServer } from '../../test/helpers/platnet-server.ts'
 import { serverAddress } from '../proxy/node-lab.ts'
-import { type BenchReport, type BenchRow, compare, measureAlone, percentile } from '../report.ts'
+import {
+  type BenchReport,
+  type BenchRow,
+  compare,
+  measureAlone,
+  medianAndTail,
+  percentile,
+  progress,
+} from '../report.ts'
 import { BenchAgent } from './agent.ts'
 import { type ChangeTimes, prepareChanges, timeChanges } from './changes.ts'
 import { localAddress, PolicyCluster, podPeer, type Size } from './cluster.ts'
@@ -105,12 +113,12 @@ async function measureConnects({ cluster, lab }: Scene, agent: BenchAgent): Prom
 
 function changeRows(changes: ChangeTimes): BenchRow[] {
   return [
-    ...shares('a rule of a policy changed, API answer to packet', changes.ruleChanged),
-    ...shares('a policy created, API answer to packet', changes.policyCreated),
-    ...shares('a policy deleted, API answer to packet', changes.policyDeleted),
-    ...shares("a remote pod's labels changed, API answer to packet", changes.remoteLabels),
-    ...shares("a local pod's labels changed, API answer to packet", changes.localLabels),
-    ...shares('a new remote pod, API answer to its address to packet', changes.newRemotePod),
+    ...medianAndTail('a rule of a policy changed, API answer to packet', changes.ruleChanged),
+    ...medianAndTail('a policy created, API answer to packet', changes.policyCreated),
+    ...medianAndTail('a policy deleted, API answer to packet', changes.policyDeleted),
+    ...medianAndTail("a remote pod's labels changed, API answer to packet", changes.remoteLabels),
+    ...medianAndTail("a local pod's labels changed, API answer to packet", changes.localLabels),
+    ...medianAndTail('a new remote pod, API answer to its address to packet', changes.newRemotePod),
   ]
 }
 
@@ -153,10 +161,6 @@ async function measureLarge({ cluster, start }: Scene): Promise<BenchRow[]> {
   return rows
 }
 
-function shares(metric: string, sample: readonly number[]): BenchRow[] {
-  return [0.5, 0.99].map((share) => measureAlone(`${metric}, p${100 * share}`, 'ms', percentile(sample, share)))
-}
-
 function besides(
   metric: string,
   unit: string,
@@ -167,10 +171,6 @@ function besides(
   return [0.5, 0.99].map((share) =>
     compare(`${metric}, p${100 * share}`, unit, percentile(ours, share), peerName, percentile(peer, share)),
   )
-}
-
-function progress(line: string): void {
-  console.error(`${(performance.now() / 1000).toFixed(1)} s: ${line}`)
 }
 
 await runProgram('ip', ['addr', 'add', serverAddress, 'dev', 'lo'], { timeoutMs: 10_000 })

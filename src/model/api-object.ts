@@ -44,3 +44,9 @@ export type ObjectKey = string
 export function objectKey(namespace: string, name: string): ObjectKey {
   return `${namespace}/${name}`
 }
+
+/** Splits what `objectKey` joined. */
+export function splitObjectKey(key: ObjectKey): { readonly namespace: string; readonly name: string } {
+  const [namespace = '', name = ''] = key.split('/')
+  return { namespace, name }
+}

@@ -2,7 +2,7 @@ import { join, resolve } from 'node:path'
 import { type ApiClient, ApiEventRecorder } from '../../client/index.ts'
 import type { ListenAddress } from '../../config/index.ts'
 import type { Component, Health } from '../../loop/component.ts'
-import type { ObjectKey } from '../../model/api-object.ts'
+import { type ObjectKey, splitObjectKey } from '../../model/api-object.ts'
 import type { Dialect } from '../../model/dialect.ts'
 import type { TlsSecret } from '../../model/ingress.ts'
 import { unspecifiedIpv6 } from '../../model/ip.ts'
@@ -222,7 +222,7 @@ function ingressEvents(
   const recorder = new ApiEventRecorder(client, 'platnet-ingress', log.child('events'))
   return (key: ObjectKey, reason: string, message: string) => {
     const uid = objects.record(key)?.uid
-    const [namespace = '', name = ''] = key.split('/')
+    const { namespace, name } = splitObjectKey(key)
     if (uid === undefined || uid === '') return
     const subject = { apiVersion: `${group}/v1`, kind: 'Ingress', metadata: { name, namespace, uid } }
     recorder.record(subject, 'Warning', reason, message)

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { suggestName } from '../../config/index.ts'
 import { interfaceTowards } from '../../host/index.ts'
+import { splitObjectKey } from '../../model/api-object.ts'
 import { describeError } from '../../model/errors.ts'
 import type { IpFamily } from '../../model/ip.ts'
 import type { ControlAnswer } from '../../node/control/index.ts'
@@ -126,7 +127,7 @@ async function answerService(families: readonly AskedFamily[], query: URLSearchP
 /** Suggests Services of other namespaces and Services with similar names. */
 function describeUnknown(service: string, families: readonly AskedFamily[]): string {
   const known = [...new Set(families.flatMap(({ plane }) => [...plane.view.serviceKeys()]))]
-  const [namespace = '', name = ''] = service.split('/')
+  const { namespace, name } = splitObjectKey(service)
   const meant = known.find((key) => key.endsWith(`/${name}`)) ?? suggestBeside(namespace, name, known)
   return `this node knows no Service ${service}${meant === undefined ? '' : `; did you mean ${meant}?`}`
 }

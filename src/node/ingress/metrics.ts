@@ -1,4 +1,4 @@
-import type { ObjectKey } from '../../model/api-object.ts'
+import { type ObjectKey, splitObjectKey } from '../../model/api-object.ts'
 import type { Metrics } from '../../observe/index.ts'
 import type { ServedRequest } from './driver.ts'
 import type { IngressStatus } from './status.ts'
@@ -63,7 +63,7 @@ export function createIngressMetrics(metrics: Metrics, counts?: () => Promise<It
 }
 
 function sampleOf({ ingress: key, host, code, count }: RequestCount) {
-  const [namespace = '', ingress = ''] = key?.split('/') ?? []
+  const { namespace, name: ingress } = splitObjectKey(key ?? '')
   return { value: count, labels: { namespace, ingress, host, code } }
 }
 
@@ -114,6 +114,6 @@ export function collectIngressCounts(metrics: Metrics, status: () => IngressStat
 }
 
 function certificateSample({ secret, notAfter }: IngressStatus['certificates'][number]) {
-  const [namespace = '', name = ''] = secret.split('/')
+  const { namespace, name } = splitObjectKey(secret)
   return { value: Date.parse(notAfter) / 1000, labels: { namespace, secret: name } }
 }

@@ -2,7 +2,7 @@ import { type ApiClient, ApiError } from '../../client/index.ts'
 import { Backoff } from '../../loop/backoff.ts'
 import { BoundedFrequencyRunner } from '../../loop/bounded-frequency-runner.ts'
 import type { Component, Health } from '../../loop/component.ts'
-import type { ObjectKey } from '../../model/api-object.ts'
+import { type ObjectKey, splitObjectKey } from '../../model/api-object.ts'
 import { describeError } from '../../model/errors.ts'
 import { parseIp } from '../../model/ip.ts'
 import type { Logger } from '../../observe/index.ts'
@@ -111,7 +111,7 @@ export class IngressStatusWriter implements Component {
 
   async #patch(key: ObjectKey, addresses: readonly string[], signal: AbortSignal): Promise<void> {
     const { client, group, log } = this.#parts
-    const [namespace = '', name = ''] = key.split('/')
+    const { namespace, name } = splitObjectKey(key)
     const resource = { group, version: 'v1', resource: 'ingresses' }
     const ingress = addresses.map((address) => (parseIp(address) ? { ip: address } : { hostname: address }))
     const patch = { status: { loadBalancer: { ingress } } }
@@ -138,5 +138,6 @@ export class IngressStatusWriter implements Component {
 }
 
 function isSame(one: readonly string[], other: readonly string[]): boolean {
-  return one.length === other.length && one.toSorted().every((address, index) => address === other.toSorted()[index])
+  const sorted = other.toSorted()
+  return one.length === other.length && one.toSorted().every((address, index) => address === sorted[index])
 }

@@ -1,6 +1,6 @@
 import { type ApiClient, ApiError, type Collection, Informer, type InformerTiming } from '../../client/index.ts'
 import type { Component, Health } from '../../loop/component.ts'
-import type { ObjectKey } from '../../model/api-object.ts'
+import { type ObjectKey, splitObjectKey } from '../../model/api-object.ts'
 import type { Dialect } from '../../model/dialect.ts'
 import { describeError } from '../../model/errors.ts'
 import type { Logger } from '../../observe/index.ts'
@@ -97,7 +97,7 @@ export class IngressWatches implements Component {
   /** A Secret that the server does not have or does not hand out is none. */
   #followSecret(key: ObjectKey): Informer {
     const { objects } = this.#parts
-    const [namespace = '', name = ''] = key.split('/')
+    const { namespace, name } = splitObjectKey(key)
     let isFound = false
     const none = () => {
       if (!isFound) objects.add({ secrets: new Map([[key, undefined]]) })
