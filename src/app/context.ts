@@ -1,5 +1,12 @@
 import type { LoadedOptions } from '../config/index.ts'
-import { chooseFormat, createLogging, createMetrics, type Logging, type Metrics } from '../observe/index.ts'
+import {
+  chooseFormat,
+  createLogging,
+  createMetrics,
+  type Logging,
+  type Metrics,
+  readBuildInfo,
+} from '../observe/index.ts'
 import type { optionGroups } from './option-groups.ts'
 
 export type Options = LoadedOptions<typeof optionGroups>
@@ -32,5 +39,19 @@ export async function createContext(
   const format = chooseFormat(logFormat, output, env)
   const colorize = output.hasColors?.() ?? false
   const logging = createLogging({ filter: logLevel, format, stream: output, colorize })
-  return { options, readOptions, logging, metrics: createMetrics(), env }
+  const metrics = createMetrics()
+  addBuildInfo(metrics)
+  return { options, readOptions, logging, metrics, env }
+}
+
+function addBuildInfo(metrics: Metrics): void {
+  const { version, commit = '' } = readBuildInfo()
+  const labels = { version, revision: commit, nodeversion: process.version }
+  metrics
+    .gauge({
+      name: 'platnet_build_info',
+      help: 'Always 1; the labels are the version, its commit and the Node it runs on.',
+      labels: ['version', 'revision', 'nodeversion'],
+    })
+    .set(1, labels)
 }

@@ -9,8 +9,8 @@ import {
   readConfigFile,
 } from '../config/index.ts'
 import { visibleLines } from '../model/visible-text.ts'
+import { readBuildInfo, versionText } from '../observe/index.ts'
 import type { ExitCode } from './exit-code.ts'
-import { readPackageInfo } from './package-info.ts'
 
 export interface CliContext {
   readonly env: Readonly<Record<string, string | undefined>>
@@ -32,10 +32,10 @@ export type AddCommand = (program: Command, context: CliContext) => void
 
 /** Creates the program. It throws CommanderError where commander would end the process. */
 export function buildProgram(context: CliContext, commands: readonly AddCommand[]): Command {
-  const { version, description } = readPackageInfo()
+  const build = readBuildInfo()
   const program = new Command('platnet')
-    .description(description)
-    .version(version)
+    .description(build.description)
+    .version(versionText(build))
     .option('--debug', 'show the stack of an error')
     .showHelpAfterError('(--help lists the options)')
     .exitOverride()

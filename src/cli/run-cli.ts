@@ -13,6 +13,7 @@ import { addPlanCommand } from './plan.ts'
 import { addPolicyCommand } from './policy.ts'
 import { type AddCommand, buildProgram, type CliContext } from './program.ts'
 import { addStatusCommand } from './status.ts'
+import { addVersionCommand } from './version.ts'
 
 const commands: readonly AddCommand[] = [
   addLongRunningCommands,
@@ -27,6 +28,7 @@ const commands: readonly AddCommand[] = [
   addLogsCommand,
   addCniCommand,
   addDemoCommand,
+  addVersionCommand,
 ]
 
 /** Runs one command to its end and resolves with the exit code of the process; never throws. `argv` has the form of `process.argv`. */

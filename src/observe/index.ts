@@ -1,3 +1,4 @@
+export { type BuildInfo, readBuildInfo, versionText } from './build-info.ts'
 export { answerHealth, type HealthCheck, type HealthEndpoint, type HealthRequest } from './health.ts'
 export { chooseFormat, type LogFormat } from './log-format.ts'
 export { type Logger, silentLogger } from './logger.ts'

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { runCli } from '../../../src/cli/run-cli.ts'
+import { readBuildInfo, versionText } from '../../../src/observe/index.ts'
 
 async function platnet(args: readonly string[], env: Record<string, string> = {}) {
   const out: string[] = []
@@ -24,12 +25,22 @@ async function fileWith(context: TestContext, text: string): Promise<string> {
 }
 
 test('The version and help are data on stdout and end with 0.', async () => {
-  assert.deepEqual(await platnet(['--version']), { code: 0, out: '0.1.0\n', err: '' })
+  const { version, commit } = readBuildInfo()
+  assert.deepEqual(await platnet(['--version']), { code: 0, out: `${versionText({ version, commit })}\n`, err: '' })
   for (const args of [['--help'], ['help'], ['config', 'print', '--help']]) {
     const { code, out, err } = await platnet(args)
     assert.deepEqual([code, err], [0, ''])
     assert.match(out, /^Usage: platnet/)
   }
+})
+
+test('version prints the version, the commit and the Node, as lines or as JSON.', async () => {
+  const { version, commit } = readBuildInfo()
+  const { code, out } = await platnet(['version'])
+  assert.deepEqual([code, out.split('\n').slice(0, 2)], [0, [`platnet ${version}`, `commit: ${commit ?? 'unknown'}`]])
+  const answer = JSON.parse((await platnet(['version', '-o', 'json'])).out)
+  const platform = `${process.platform}/${process.arch}`
+  assert.deepEqual(answer, { version, commit: commit ?? '', nodeVersion: process.version, platform })
 })
 
 test('A wrong command or flag ends with 2 and a suggestion on stderr.', async () => {
