@@ -1,35 +1,34 @@
 import { CommanderError } from 'commander'
-import { addCheckCommand } from './check.ts'
-import { addCleanupCommand } from './cleanup.ts'
-import { addCniCommand } from './cni.ts'
-import { addConfigCommand } from './config.ts'
-import { addDemoCommand } from './demo.ts'
-import { addDnsCommand } from './dns.ts'
 import { type ExitCode, exitCodeOf, exitCodes, renderError } from './exit-code.ts'
-import { addExplainCommand } from './explain.ts'
-import { addLogsCommand } from './logs.ts'
-import { addLongRunningCommands } from './long-running.ts'
-import { addPlanCommand } from './plan.ts'
-import { addPolicyCommand } from './policy.ts'
 import { type AddCommand, buildProgram, type CliContext } from './program.ts'
-import { addStatusCommand } from './status.ts'
-import { addVersionCommand } from './version.ts'
 
-const commands: readonly AddCommand[] = [
-  addLongRunningCommands,
-  addCheckCommand,
-  addStatusCommand,
-  addPlanCommand,
-  addExplainCommand,
-  addPolicyCommand,
-  addCleanupCommand,
-  addConfigCommand,
-  addDnsCommand,
-  addLogsCommand,
-  addCniCommand,
-  addDemoCommand,
-  addVersionCommand,
-]
+const longRunning = async (): Promise<AddCommand> => (await import('./long-running.ts')).addLongRunningCommands
+
+/** Loads what adds a command, by the command's name. A daemon loads its own command alone: the others bring every part of the node side along. */
+const commandLoaders = new Map<string, () => Promise<AddCommand>>([
+  ['run', longRunning],
+  ['server', longRunning],
+  ['agent', longRunning],
+  ['check', async () => (await import('./check.ts')).addCheckCommand],
+  ['status', async () => (await import('./status.ts')).addStatusCommand],
+  ['plan', async () => (await import('./plan.ts')).addPlanCommand],
+  ['explain', async () => (await import('./explain.ts')).addExplainCommand],
+  ['policy', async () => (await import('./policy.ts')).addPolicyCommand],
+  ['cleanup', async () => (await import('./cleanup.ts')).addCleanupCommand],
+  ['config', async () => (await import('./config.ts')).addConfigCommand],
+  ['dns', async () => (await import('./dns.ts')).addDnsCommand],
+  ['logs', async () => (await import('./logs.ts')).addLogsCommand],
+  ['cni', async () => (await import('./cni.ts')).addCniCommand],
+  ['demo', async () => (await import('./demo.ts')).addDemoCommand],
+  ['version', async () => (await import('./version.ts')).addVersionCommand],
+])
+
+/** Loads the command that the first argument names; all commands where it names none, as for help and for a mistyped name. */
+async function loadCommands(first: string | undefined): Promise<readonly AddCommand[]> {
+  const named = commandLoaders.get(first ?? '')
+  const loaders = named ? [named] : new Set(commandLoaders.values())
+  return Promise.all([...loaders].map((load) => load()))
+}
 
 /** Runs one command to its end and resolves with the exit code of the process; never throws. `argv` has the form of `process.argv`. */
 export async function runCli(
@@ -41,7 +40,7 @@ export async function runCli(
   const finish = (chosen: ExitCode) => {
     code = chosen
   }
-  const program = buildProgram({ env, stdout, stderr, finish }, commands)
+  const program = buildProgram({ env, stdout, stderr, finish }, await loadCommands(argv[2]))
   try {
     await program.parseAsync(argv)
     return code

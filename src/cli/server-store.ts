@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { backUp, restore, type StoreOnDisk } from '../app/commands/back-up.ts'
+import type { StoreOnDisk } from '../app/commands/back-up.ts'
 import type { CliContext } from './program.ts'
 
 /** Adds `platnet server backup` and `restore`; `readStore` finds the store from the options of `platnet server`. */
@@ -9,6 +9,7 @@ export function addStoreCommands(server: Command, context: CliContext, readStore
     .description('copies the store to a file, also while the server runs; takes the options of `platnet server`')
     .argument('<file>')
     .action(async (file: string) => {
+      const { backUp } = await import('../app/commands/back-up.ts')
       await backUp(await readStore(), file)
       context.stderr.write(`${file} holds the store; it is as secret as the data directory\n`)
     })
@@ -18,6 +19,7 @@ export function addStoreCommands(server: Command, context: CliContext, readStore
     .argument('<file>')
     .option('--force', 'replace a store that is there')
     .action(async (file: string, { force }: { force?: boolean }) => {
+      const { restore } = await import('../app/commands/back-up.ts')
       const revision = restore(await readStore(), file, force === true)
       context.stderr.write(`restored; the store goes on at revision ${revision}\n`)
     })

@@ -6,6 +6,7 @@ import type { Logger } from '../observe/index.ts'
 import { createAddressRepairController } from './addresses/address-repair-controller.ts'
 import { createServiceCidrController } from './addresses/service-cidr-controller.ts'
 import type { ControllerContext } from './context.ts'
+import { type ControllerName, controllerNames } from './controller-names.ts'
 import {
   createEndpointSliceController,
   createEndpointsController,
@@ -38,8 +39,8 @@ interface Factory {
   readonly create: (context: ControllerContext, settings: ControllerSettings) => Component
 }
 
-/** The factory of each controller, by the names that `--controllers` accepts. */
-const factories: Readonly<Record<string, Factory>> = {
+/** The factory of each controller. */
+const factories: Readonly<Record<ControllerName, Factory>> = {
   endpoints: { source: 'endpoint-controller', create: createEndpointsController },
   endpointslice: { source: 'endpoint-slice-controller', create: createEndpointSliceController },
   'endpointslice-mirroring': { source: 'endpoint-slice-mirroring-controller', create: createMirroringController },
@@ -72,8 +73,6 @@ const factories: Readonly<Record<string, Factory>> = {
     create: (context, { nodeGraceMs }) => createNodeLifecycleController(context, { graceMs: nodeGraceMs }),
   },
 }
-
-export const controllerNames = Object.keys(factories)
 
 /** The settings of the controllers beside their client. */
 interface ControllerSettings {
@@ -110,11 +109,11 @@ const schedulerName = 'kube-scheduler'
 
 /** Creates the controllers of an API server as one component. */
 export function createControllerManager(parts: ControllerManagerParts): ControllerManager {
-  const chosen = Object.entries(factories).filter(([name]) => parts.controllers.includes(name))
+  const chosen = controllerNames.filter((name) => parts.controllers.includes(name)).map((name) => factories[name])
   return composeManager(
     managerName,
     parts,
-    chosen.map(([, { source, create }]) => ({ source, create: (context) => create(context, parts) })),
+    chosen.map(({ source, create }) => ({ source, create: (context) => create(context, parts) })),
   )
 }
 

@@ -1,5 +1,5 @@
 import { declareOptions, duration, flagValue, portNumber, wordList } from '../config/index.ts'
-import { controllerNames } from './controller-manager.ts'
+import { controllerNames } from './controller-names.ts'
 
 const commands = ['run', 'server'] as const
 

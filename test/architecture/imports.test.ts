@@ -78,7 +78,7 @@ const orderWithin: Readonly<Record<string, FolderOrder>> = {
   ],
   'src/app': ['options.ts', 'option-groups.ts', 'context.ts', 'composition', 'lifecycle', 'commands'],
   'src/controllers': [
-    'runtime',
+    'controller-names.ts runtime',
     'base-context.ts objects',
     'context.ts',
     'addresses endpoints events garbage namespaces nodes scheduler',

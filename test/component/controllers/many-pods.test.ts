@@ -1,4 +1,4 @@
-import { controllerNames } from '../../../src/controllers/controller-manager.ts'
+import { controllerNames } from '../../../src/controllers/controller-names.ts'
 import { createControllerManager } from '../../../src/controllers/index.ts'
 import { createDialect } from '../../../src/model/dialect.ts'
 import { silentLogger } from '../../../src/observe/index.ts'

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
-import { controllerNames } from '../../../src/controllers/controller-manager.ts'
+import { controllerNames } from '../../../src/controllers/controller-names.ts'
 import {
   type ControllerManagerParts,
   createControllerManager,

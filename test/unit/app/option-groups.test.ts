@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { optionGroups } from '../../../src/app/option-groups.ts'
 import { flagName, loadOptions } from '../../../src/config/index.ts'
-import { controllerNames } from '../../../src/controllers/controller-manager.ts'
+import { controllerNames } from '../../../src/controllers/controller-names.ts'
 
 const options = Object.values(optionGroups).flatMap((group) => Object.entries(group))
 

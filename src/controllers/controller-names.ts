@@ -1,0 +1,21 @@
+/** The names that `--controllers` accepts, in the order of start. Options read them without loading the controllers. */
+export const controllerNames = [
+  'endpoints',
+  'endpointslice',
+  'endpointslice-mirroring',
+  'replicaset',
+  'deployment',
+  'statefulset',
+  'daemonset',
+  'garbage-collector',
+  'servicecidr',
+  'service-addresses',
+  'namespace',
+  'serviceaccount',
+  'root-ca-certificate-publisher',
+  'event-ttl',
+  'nodeipam',
+  'nodelifecycle',
+] as const
+
+export type ControllerName = (typeof controllerNames)[number]
