@@ -8,6 +8,7 @@ export {
   listFlows,
 } from './conntrack.ts'
 export { type Datagram, DatagramBatch } from './datagram-batch.ts'
+export { DescriptorSocket, isInternetSocket, type PassedMessage } from './descriptor-socket.ts'
 export { EngineClient, EngineError, engineSockets } from './engine-client.ts'
 export {
   addAddress,

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { isAlive, type ProcessIdentity, type Run } from '../../../host/index.ts'
 import { Backoff } from '../../../loop/backoff.ts'
 import type { Health, HealthLevel } from '../../../loop/component.ts'
@@ -15,6 +16,7 @@ import { HaproxyError } from './errors.ts'
 import { holdTable } from './hold-table.ts'
 import type { Holding } from './holding.ts'
 import { isolate, namedCertificate, withoutObjects } from './isolate.ts'
+import { KeptListeners } from './kept-listeners.ts'
 import { HaproxyProcess, openFileLimit } from './process.ts'
 import { RefusedRoutes } from './refused-routes.ts'
 import { RuntimeSocket } from './runtime-socket.ts'
@@ -33,7 +35,10 @@ export interface HaproxyWork {
   readonly commands: number
 }
 
-const watchMs = 200
+/** Pause between two looks at a master whose socket is closed. */
+const watchMs = 10
+/** Pause between two looks for a master where none was started yet. */
+const idleWatchMs = 200
 const verifyMs = 5000
 const countMs = 1000
 /** Attempts to bring haproxy to a table by commands before a reload does it. */
@@ -47,6 +52,7 @@ export class HaproxyDriver implements IngressDriver {
   readonly #settings: HaproxySettings
   readonly #process: HaproxyProcess
   readonly #accessLog: AccessLog
+  readonly #listeners: KeptListeners
   readonly #totals = new AnswerTotals()
   readonly #backoff = new Backoff({ baseMs: 100, maxMs: 30_000 })
   readonly #watches: readonly Periodic[]
@@ -68,11 +74,12 @@ export class HaproxyDriver implements IngressDriver {
     this.#parts = parts
     this.#settings = withinFileLimit(parts, openFileLimit())
     this.#process = new HaproxyProcess(parts.folder, parts.run)
+    this.#listeners = new KeptListeners(this.#process.paths.handoverSocket)
     this.#accessLog = new AccessLog(this.#process.paths.accessLog, parts)
-    const every = (intervalMs: number, job: () => Promise<void>) =>
+    const every = (intervalMs: number, job: (scope: { signal: AbortSignal }) => Promise<void>) =>
       new Periodic(job, { intervalMs, onError: (error) => this.#report('degraded', describeError(error)) })
     this.#watches = [
-      every(watchMs, () => this.#restartIfDead()),
+      every(watchMs, (scope) => this.#watchMaster(scope)),
       every(verifyMs, () => this.#verify()),
       every(countMs, () => this.#countOldWorkers()),
     ]
@@ -91,6 +98,7 @@ export class HaproxyDriver implements IngressDriver {
   async stop(scope: { signal: AbortSignal }): Promise<void> {
     await Promise.all(this.#watches.map((watch) => watch.stop(scope)))
     this.#accessLog.close()
+    this.#listeners.close()
   }
 
   health(): Health {
@@ -104,6 +112,7 @@ export class HaproxyDriver implements IngressDriver {
   /** Ends haproxy with its connections and removes its files. */
   async remove(): Promise<void> {
     this.#accessLog.close()
+    this.#listeners.close()
     await this.#inTurn(() => this.#process.remove())
   }
 
@@ -180,6 +189,7 @@ export class HaproxyDriver implements IngressDriver {
     this.#worker = info.pid
     this.#holding = holding
     this.#accessLog.open()
+    await this.#listeners.take(this.#process.paths.runtimeSocket)
     return undefined
   }
 
@@ -193,7 +203,27 @@ export class HaproxyDriver implements IngressDriver {
 
   async #startAnew(): Promise<void> {
     const generation = await this.#writeFiles()
-    this.#master = await this.#process.start(generation)
+    try {
+      await this.#startWith(generation)
+    } catch (error) {
+      // Connections must not wait for a haproxy that does not start.
+      this.#listeners.close()
+      throw error
+    }
+  }
+
+  /** Starts haproxy with what it held when it ended, which it took before, so that no check comes first. */
+  async #startAgain(): Promise<void> {
+    try {
+      await this.#startWith(this.#writeHeld())
+    } catch (error) {
+      this.#parts.log.warn('haproxy did not start with what it held; its files are written and checked anew', { error })
+      await this.#startAnew()
+    }
+  }
+
+  async #startWith(generation: number): Promise<void> {
+    this.#master = await this.#listeners.offerWhile((handover) => this.#process.start(generation, handover))
     this.#work.starts += 1
     await this.#adopt()
     this.#parts.log.info('haproxy is started', { pid: this.#master.pid })
@@ -212,6 +242,17 @@ export class HaproxyDriver implements IngressDriver {
   async #adopt(): Promise<void> {
     this.#worker = (await this.#process.info()).pid
     this.#accessLog.open()
+    await this.#listeners.take(this.#process.paths.runtimeSocket)
+  }
+
+  #writeHeld(): number {
+    const generation = this.#process.nextGeneration()
+    const table = withoutObjects(this.#wanted(), this.#leftOut)
+    const { holding, refused } = holdTable(table, this.#holding)
+    this.#process.writeFiles(renderFiles(this.#settings, { holding, generation }, table.certificates), generation)
+    this.#holding = holding
+    this.#refusedRoutes = RefusedRoutes.of(refused)
+    return generation
   }
 
   /** Writes files that haproxy takes, if need be without the objects that it refuses. */
@@ -222,7 +263,7 @@ export class HaproxyDriver implements IngressDriver {
     const check = async (table: RoutingTable) => {
       made = holdTable(table, earlier)
       const files = renderFiles(this.#settings, { holding: made.holding, generation }, table.certificates)
-      await this.#process.writeFiles(files, generation)
+      await this.#process.writeChecked(files, generation)
     }
     this.#leftOut = await isolate(this.#wanted(), check)
     if (made === undefined) throw new HaproxyError('refused-config', 'no files were written')
@@ -236,16 +277,20 @@ export class HaproxyDriver implements IngressDriver {
     return this.#table
   }
 
-  async #restartIfDead(): Promise<void> {
-    if (this.#table === undefined || !this.#isNeeded()) return
-    if (this.#master !== undefined && isAlive(this.#master)) return
-    if (performance.now() < this.#restartAtMs) return
+  async #watchMaster(scope: { signal: AbortSignal }): Promise<void> {
+    if (this.#master !== undefined && isAlive(this.#master)) return await this.#process.untilMasterCloses(scope)
+    if (this.#master === undefined) await sleep(idleWatchMs, undefined, scope).catch(() => {})
+    if (!scope.signal.aborted) await this.#restart()
+  }
+
+  async #restart(): Promise<void> {
+    if (this.#table === undefined || !this.#isNeeded() || performance.now() < this.#restartAtMs) return
     await this.#inTurn(async () => {
       if (this.#master !== undefined && isAlive(this.#master)) return
       this.#restartAtMs = performance.now() + this.#backoff.nextDelayMs()
       this.#report('degraded', 'haproxy has ended and is started again')
       this.#parts.log.error('haproxy has ended; it is started again', {})
-      await this.#startAnew()
+      await this.#startAgain()
       this.#report('ok', 'haproxy serves the routes')
     })
   }

@@ -10,6 +10,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
+import { createConnection } from 'node:net'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
@@ -72,11 +73,8 @@ export class HaproxyProcess {
     return Math.max(0, ...numbers) + 1
   }
 
-  /**
-   * Writes files into a folder of their own and has haproxy check them; they are not used until `start` or `reload`. Throws HaproxyError
-   * (`refused-config`) with the messages of haproxy, and removes the files then.
-   */
-  async writeFiles(files: HaproxyFiles, generation: number): Promise<void> {
+  /** Writes files into a folder of their own; they are not used until `start` or `reload`. */
+  writeFiles(files: HaproxyFiles, generation: number): void {
     this.#makeFolders()
     const folder = join(this.paths.folder, `files-${generation}`)
     rmSync(folder, { recursive: true, force: true })
@@ -84,6 +82,12 @@ export class HaproxyProcess {
       mkdirSync(dirname(join(folder, name)), { recursive: true, mode: 0o700 })
       writeFileSync(join(folder, name), text, { mode: 0o600 })
     }
+  }
+
+  /** Writes files and has haproxy check them. Throws HaproxyError (`refused-config`) with the messages of haproxy, and removes the files then. */
+  async writeChecked(files: HaproxyFiles, generation: number): Promise<void> {
+    this.writeFiles(files, generation)
+    const folder = join(this.paths.folder, `files-${generation}`)
     try {
       await this.#run('haproxy', ['-c', '-f', join(folder, configFile)], {
         timeoutMs: 60_000,
@@ -95,13 +99,17 @@ export class HaproxyProcess {
     }
   }
 
-  /** Starts haproxy with the files of a generation and returns its master once a worker accepts connections. */
-  async start(generation: number): Promise<ProcessIdentity> {
+  /**
+   * Starts haproxy with the files of a generation and returns its master once a worker accepts connections. It takes the listening sockets that
+   * `handover` offers, the path of a socket, and opens those that are not among them.
+   */
+  async start(generation: number, handover?: string): Promise<ProcessIdentity> {
     this.#use(generation)
     const { folder, masterSocket, current, messages, accessLog } = this.paths
     writeFileSync(messages, '', { mode: 0o600 })
     await this.#makeAccessLog()
-    const command = ['haproxy', '-W', '-S', `${masterSocket},mode,600`, '-f', join(current, configFile)]
+    const taken = handover === undefined ? [] : ['-x', handover]
+    const command = ['haproxy', '-W', '-S', `${masterSocket},mode,600`, ...taken, '-f', join(current, configFile)]
     const environment = [
       `${marker}=${folder}`,
       'PATH=/usr/local/sbin:/usr/sbin:/sbin:/usr/local/bin:/usr/bin:/bin',
@@ -128,6 +136,17 @@ export class HaproxyProcess {
     this.#use(generation)
     await this.#askMaster((socket) => socket.ask('reload')).catch(expectClosed)
     await this.#untilServing(generation, before.failedReloads)
+  }
+
+  /** Resolves when the master closes its socket: it ended, or runs its own program again as on a reload; at once where none answers. */
+  async untilMasterCloses({ signal }: { signal: AbortSignal }): Promise<void> {
+    const socket = createConnection(this.paths.masterSocket)
+    socket.on('error', () => {})
+    socket.resume()
+    const close = () => socket.destroy()
+    signal.addEventListener('abort', close)
+    await new Promise((resolve) => socket.on('close', resolve))
+    signal.removeEventListener('abort', close)
   }
 
   info(): Promise<WorkerInfo> {

@@ -20,6 +20,8 @@ export interface HaproxyPaths {
   readonly current: string
   readonly masterSocket: string
   readonly runtimeSocket: string
+  /** Gives the listening sockets of a haproxy that was killed to the one that starts. */
+  readonly handoverSocket: string
   /** The root of the workers' file system; empty. */
   readonly emptyRoot: string
   /** FIFO of the access log. */
@@ -38,6 +40,7 @@ export function haproxyPaths(folder: string): HaproxyPaths {
     current: `${folder}/current`,
     masterSocket: `${folder}/master.sock`,
     runtimeSocket: `${folder}/runtime.sock`,
+    handoverSocket: `${folder}/handover.sock`,
     emptyRoot: `${folder}/empty`,
     accessLog: `${folder}/access.fifo`,
     messages: `${folder}/messages.log`,
