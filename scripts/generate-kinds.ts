@@ -29,7 +29,8 @@ const sources: readonly Source[] = [
   ofApi('authorization/v1', 'authorization/v1', [
     ...['LocalSubjectAccessReview', 'SelfSubjectAccessReview', 'SelfSubjectRulesReview', 'SubjectAccessReview'],
   ]),
-  ofApi('autoscaling/v1', 'autoscaling/v1', ['Scale']),
+  ofApi('autoscaling/v1', 'autoscaling/v1', ['HorizontalPodAutoscaler', 'Scale']),
+  ofApi('autoscaling/v2', 'autoscaling/v2', ['HorizontalPodAutoscaler']),
   ofApi('coordination/v1', 'coordination/v1', ['Lease']),
   ofApi('discovery/v1', 'discovery/v1', ['EndpointSlice']),
   ofApi('events/v1', 'events/v1', ['Event']),

@@ -8,6 +8,7 @@ import { csiNodes } from './resources/csi-nodes.ts'
 import { endpointSlices } from './resources/endpoint-slices.ts'
 import { endpoints } from './resources/endpoints.ts'
 import { coreEvents, groupEvents } from './resources/events.ts'
+import { horizontalPodAutoscalers } from './resources/horizontal-pod-autoscalers.ts'
 import { ingressClasses } from './resources/ingress-classes.ts'
 import { ingresses } from './resources/ingresses.ts'
 import { ipAddresses } from './resources/ip-addresses.ts'
@@ -57,6 +58,7 @@ export function createRegistry(options: BuiltInOptions): Registry {
     networkPolicies(dialect),
     ingresses(dialect, store),
     ...workloads(),
+    ...horizontalPodAutoscalers(),
     ...rbac.filter((resource) => resource.namespaced),
   ]
   const clusterWide = [

@@ -52,6 +52,7 @@ function userRoles({ groups }: Dialect): readonly BootstrapRole[] {
     name,
     `${name}/scale`,
   ])
+  const autoscalers = ['horizontalpodautoscalers']
   return [
     {
       name: 'cluster-admin',
@@ -78,6 +79,7 @@ function userRoles({ groups }: Dialect): readonly BootstrapRole[] {
         resources([''], ['serviceaccounts'], ['impersonate']),
         resources([groups.networking], networking, write),
         resources(['apps'], workloads, write),
+        resources(['autoscaling'], autoscalers, write),
         resources([groups.coordination], ['leases'], [...read, ...write]),
       ],
     },
@@ -90,6 +92,7 @@ function userRoles({ groups }: Dialect): readonly BootstrapRole[] {
         resources([groups.networking], [...networking, 'ingresses/status'], read),
         resources([groups.events], ['events'], read),
         resources(['apps'], workloads, read),
+        resources(['autoscaling'], [...autoscalers, 'horizontalpodautoscalers/status'], read),
       ],
     },
   ]

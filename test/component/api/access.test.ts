@@ -176,6 +176,7 @@ describe('discovery', () => {
         ['events.platform.internal', 'v1'],
         ['authentication.platform.internal', 'v1'],
         ['authorization.platform.internal', 'v1'],
+        ['autoscaling', 'v2'],
         ['networking.platform.internal', 'v1beta1'],
         ['rbac.authorization.platform.internal', 'v1'],
         ['apiextensions.platform.internal', 'v1'],

@@ -252,6 +252,61 @@ const workloadKinds: readonly FullObject[] = [
     body: { metadata, revision: 2, data: { a: { b: 1 } } },
   },
   {
+    kind: 'HorizontalPodAutoscaler',
+    path: `/apis/autoscaling/v2${inDefault}/horizontalpodautoscalers`,
+    body: {
+      metadata,
+      spec: {
+        scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'web' },
+        minReplicas: 2,
+        maxReplicas: 5,
+        metrics: [
+          { type: 'Resource', resource: { name: 'cpu', target: { type: 'Utilization', averageUtilization: 50 } } },
+          {
+            type: 'ContainerResource',
+            containerResource: {
+              name: 'memory',
+              container: 'app',
+              target: { type: 'AverageValue', averageValue: '100Mi' },
+            },
+          },
+          {
+            type: 'Object',
+            object: {
+              describedObject: { apiVersion: 'v1', kind: 'Service', name: 's' },
+              metric: { name: 'm', selector },
+              target: { type: 'Value', value: '5' },
+            },
+          },
+        ],
+        behavior: {
+          scaleUp: {
+            stabilizationWindowSeconds: 5,
+            selectPolicy: 'Min',
+            policies: [{ type: 'Pods', value: 1, periodSeconds: 60 }],
+          },
+          scaleDown: {
+            stabilizationWindowSeconds: 60,
+            selectPolicy: 'Disabled',
+            policies: [{ type: 'Percent', value: 10, periodSeconds: 30 }],
+          },
+        },
+      },
+    },
+    status: {
+      observedGeneration: 1,
+      lastScaleTime: time,
+      currentReplicas: 2,
+      desiredReplicas: 3,
+      currentMetrics: [
+        { type: 'Resource', resource: { name: 'cpu', current: { averageUtilization: 40, averageValue: '80m' } } },
+      ],
+      conditions: [
+        { type: 'AbleToScale', status: 'True', lastTransitionTime: time, reason: 'ReadyForNewScale', message: 'm' },
+      ],
+    },
+  },
+  {
     kind: 'CSINode',
     path: '/apis/storage.k8s.io/v1/csinodes',
     body: {

@@ -1,3 +1,4 @@
+import { autoscalerCases, autoscalerV1Cases } from './autoscaler-cases.ts'
 import { coreCases } from './core-cases.ts'
 import { ingressCases, ingressClassCases } from './ingress-cases.ts'
 import { ipAddressCases, networkPolicyCases, serviceCidrCases } from './network-cases.ts'
@@ -25,6 +26,8 @@ export const kindCases: readonly KindCases[] = [
   workloadUpdateCases,
   scaleUpdateCases,
   revisionCases,
+  autoscalerCases,
+  autoscalerV1Cases,
   bindingCases,
   evictionCases,
   csiNodeCases,

@@ -49,7 +49,8 @@ export function checkQuantities(
   ])
 }
 
-function checkResourceName(name: string, path: string): readonly FieldError[] {
+/** Checks the name of a resource that a container can have. */
+export function checkResourceName(name: string, path: string): readonly FieldError[] {
   if (!isQualifiedName(name)) return [invalidField(path, name, qualifiedNameRule)]
   if (name.includes('/')) {
     const isExtended = !name.startsWith('requests.') && isQualifiedName(`requests.${name}`)
