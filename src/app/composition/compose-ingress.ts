@@ -22,7 +22,6 @@ import {
   type IngressStatus,
   IngressStatusWriter,
   IngressWatches,
-  InProcessDriver,
   ingressPlane,
   ingressSettings,
   ReportedProblems,
@@ -71,7 +70,7 @@ export async function composeIngress(sources: IngressSources): Promise<IngressSi
   const { app } = context.options.values
   if (!app.components.includes('ingress')) return undefined
   const log = context.logging.logger('platform_ingress')
-  const { driver, metrics } = createDriver(context, log)
+  const { driver, metrics } = await createDriver(context, log)
   const selfSigned = await findDefaultCertificate(app.dataDir)
   const shared = { ...sources, driver, metrics, selfSigned, log }
   let live: { readonly plane: IngressPlane; readonly plan: IngressPlan } | undefined
@@ -123,7 +122,7 @@ interface DriverParts {
   readonly metrics: IngressMetrics
 }
 
-function createDriver({ options, metrics: registry }: AppContext, log: Logger): DriverParts {
+async function createDriver({ options, metrics: registry }: AppContext, log: Logger): Promise<DriverParts> {
   const { app, ingress } = options.values
   const folder = join(resolve(app.dataDir), 'haproxy')
   const isHaproxy = ingress.ingressDriver === 'haproxy' || (ingress.ingressDriver === 'auto' && canRunHaproxy(folder))
@@ -143,6 +142,8 @@ function createDriver({ options, metrics: registry }: AppContext, log: Logger): 
     const driver = new HaproxyDriver({ ...settings, limits, folder, accessLog: share, onServed })
     return { driver, metrics: createIngressMetrics(registry, () => driver.answerCounts()) }
   }
+  // Its HTTP library costs 10 MiB and more, which an agent with haproxy does not pay.
+  const { InProcessDriver } = await import('../../node/ingress/in-process/index.ts')
   const metrics = createIngressMetrics(registry)
   const accessLog = new AccessLog(share, log.child('access'))
   const onServed = (request: ServedRequest) => {

@@ -1,0 +1,1 @@
+export { InProcessDriver } from './driver.ts'
