@@ -9,6 +9,7 @@ import {
   listLine,
   pemText,
 } from './certificates.ts'
+import { handoverBackends, handoverBinds, tlsOptions } from './handover.ts'
 import type { HeldProxy, Holding } from './holding.ts'
 import { linesOf, type MapName, mapNames } from './map-entries.ts'
 import { profileOfProxy, serverOptions } from './profile.ts'
@@ -18,6 +19,8 @@ import { countedCodes } from './status-codes.ts'
 
 export const configFile = 'haproxy.cfg'
 
+/** User and group of the workers unless given. */
+const workerUser = 'haproxy'
 /** Time that one attempt to connect to an endpoint may take; the next attempt goes to another endpoint. */
 const connectTimeoutMs = 2000
 const retries = 2
@@ -80,6 +83,7 @@ function staticLines(settings: HaproxySettings, hasDefault: boolean, description
     ...section(`backend ${countersTable}`, counterLines()),
     ...section(`backend ${clientsTable}`, clientLines(settings)),
     ...section('frontend ingress', [...bindLines(settings, hasDefault), ...listenerRules(settings)]),
+    ...handoverBackends().flatMap(({ name, lines }) => section(`backend ${name}`, lines)),
     ...section(`backend ${unroutedProxy}`, [
       String.raw`http-request return status 404 content-type text/plain string "no Ingress has a route for this host and path\n"`,
     ]),
@@ -91,7 +95,7 @@ function section(title: string, lines: readonly string[]): readonly string[] {
 }
 
 function globalLines(settings: HaproxySettings, description: string): readonly string[] {
-  const { user = 'haproxy', group = 'haproxy', threads, limits } = settings
+  const { user = workerUser, group = workerUser, threads, limits } = settings
   const paths = haproxyPaths(settings.folder)
   return [
     'default-path config',
@@ -193,14 +197,16 @@ function clientLines({ limits }: HaproxySettings): readonly string[] {
   return ['stick-table type ipv6 size 100k expire 30s store conn_cur,http_req_rate(1s)']
 }
 
-function bindLines({ httpAddresses, httpsAddresses, limits }: HaproxySettings, hasDefault: boolean): readonly string[] {
-  const tls = ` ssl crt-list ${certificateList} alpn h2,http/1.1${hasDefault ? '' : ' strict-sni'}`
+function bindLines(settings: HaproxySettings, hasDefault: boolean): readonly string[] {
+  const { httpAddresses, httpsAddresses, limits, user = workerUser } = settings
+  const tls = tlsOptions(hasDefault)
   const bind = ({ ip, port }: (typeof httpAddresses)[number], options: string) =>
     `bind ${ip.includes(':') ? `[${ip}]` : ip}:${port}${ip === unspecifiedIpv6 ? ' v6only' : ''}${options}`
   return [
     `maxconn ${limits.maxConnections}`,
     ...httpAddresses.map((address) => bind(address, '')),
     ...httpsAddresses.map((address) => bind(address, tls)),
+    ...handoverBinds(haproxyPaths(settings.folder), checkedName(user), tls),
   ]
 }
 

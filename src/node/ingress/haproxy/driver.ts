@@ -74,7 +74,7 @@ export class HaproxyDriver implements IngressDriver {
     this.#parts = parts
     this.#settings = withinFileLimit(parts, openFileLimit())
     this.#process = new HaproxyProcess(parts.folder, parts.run)
-    this.#listeners = new KeptListeners(this.#process.paths.handoverSocket)
+    this.#listeners = new KeptListeners(this.#process.paths.keptSocket)
     this.#accessLog = new AccessLog(this.#process.paths.accessLog, parts)
     const every = (intervalMs: number, job: (scope: { signal: AbortSignal }) => Promise<void>) =>
       new Periodic(job, { intervalMs, onError: (error) => this.#report('degraded', describeError(error)) })
@@ -223,7 +223,7 @@ export class HaproxyDriver implements IngressDriver {
   }
 
   async #startWith(generation: number): Promise<void> {
-    this.#master = await this.#listeners.offerWhile((handover) => this.#process.start(generation, handover))
+    this.#master = await this.#listeners.offerWhile((kept) => this.#process.start(generation, kept))
     this.#work.starts += 1
     await this.#adopt()
     this.#parts.log.info('haproxy is started', { pid: this.#master.pid })

@@ -101,14 +101,14 @@ export class HaproxyProcess {
 
   /**
    * Starts haproxy with the files of a generation and returns its master once a worker accepts connections. It takes the listening sockets that
-   * `handover` offers, the path of a socket, and opens those that are not among them.
+   * `kept` offers, the path of a socket, and opens those that are not among them.
    */
-  async start(generation: number, handover?: string): Promise<ProcessIdentity> {
+  async start(generation: number, kept?: string): Promise<ProcessIdentity> {
     this.#use(generation)
     const { folder, masterSocket, current, messages, accessLog } = this.paths
     writeFileSync(messages, '', { mode: 0o600 })
     await this.#makeAccessLog()
-    const taken = handover === undefined ? [] : ['-x', handover]
+    const taken = kept === undefined ? [] : ['-x', kept]
     const command = ['haproxy', '-W', '-S', `${masterSocket},mode,600`, ...taken, '-f', join(current, configFile)]
     const environment = [
       `${marker}=${folder}`,

@@ -1,3 +1,4 @@
+import { handoverRules } from './handover.ts'
 import type { HaproxySettings } from './settings.ts'
 import { codeConditions, countedCodes } from './status-codes.ts'
 
@@ -17,6 +18,7 @@ const validTraceparent =
 export function listenerRules(settings: HaproxySettings): readonly string[] {
   return [
     ...connectionRules(settings),
+    ...handoverRules,
     ...strictnessRules(),
     ...limitRules(settings),
     ...routeRules(),

@@ -21,8 +21,8 @@ export interface HaproxyPaths {
   readonly masterSocket: string
   readonly runtimeSocket: string
   /** Gives the listening sockets of a haproxy that was killed to the one that starts. */
-  readonly handoverSocket: string
-  /** The root of the workers' file system; empty. */
+  readonly keptSocket: string
+  /** The root of the workers' file system; empty but for sockets to the next worker. */
   readonly emptyRoot: string
   /** FIFO of the access log. */
   readonly accessLog: string
@@ -40,7 +40,7 @@ export function haproxyPaths(folder: string): HaproxyPaths {
     current: `${folder}/current`,
     masterSocket: `${folder}/master.sock`,
     runtimeSocket: `${folder}/runtime.sock`,
-    handoverSocket: `${folder}/handover.sock`,
+    keptSocket: `${folder}/kept.sock`,
     emptyRoot: `${folder}/empty`,
     accessLog: `${folder}/access.fifo`,
     messages: `${folder}/messages.log`,

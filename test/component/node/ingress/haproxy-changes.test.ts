@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { X509Certificate } from 'node:crypto'
 import { Agent, request } from 'node:http'
+import { Agent as SecureAgent, request as secureRequest } from 'node:https'
 import { describe, test } from 'node:test'
 import { connect } from 'node:tls'
 import { findProcess } from '../../../../src/host/index.ts'
@@ -36,6 +37,50 @@ async function servedCertificate(port: number, servername: string): Promise<stri
   const sha = socket.getPeerCertificate().fingerprint256
   socket.destroy()
   return sha
+}
+
+interface Echo {
+  readonly port: number
+  readonly headers: Readonly<Record<string, string>>
+}
+
+/** A client that uses its connection again where the server allows it. */
+class KeptConnection {
+  localPort: number | undefined
+  readonly #agent: Agent | SecureAgent
+  readonly #lab: HaproxyLab
+  readonly #scheme: 'http' | 'https'
+
+  constructor(lab: HaproxyLab, scheme: 'http' | 'https') {
+    this.#lab = lab
+    this.#scheme = scheme
+    this.#agent = new (scheme === 'http' ? Agent : SecureAgent)({ keepAlive: true, maxSockets: 1 })
+  }
+
+  async ask(): Promise<Echo> {
+    const options = { agent: this.#agent, path: '/p0', headers: { host: 'a.example.com' } }
+    const body = await new Promise<string>((resolve, reject) => {
+      const sent =
+        this.#scheme === 'http'
+          ? request({ port: this.#lab.httpPort, ...options })
+          : secureRequest({
+              port: this.#lab.httpsPort,
+              servername: 'a.example.com',
+              rejectUnauthorized: false,
+              ...options,
+            })
+      sent.on('response', async (answer) => resolve((await answer.toArray()).join('')))
+      sent.on('finish', () => {
+        this.localPort = sent.socket?.localPort
+      })
+      sent.on('error', reject).end()
+    })
+    return JSON.parse(body)
+  }
+
+  [Symbol.dispose](): void {
+    this.#agent.destroy()
+  }
 }
 
 const portOf = async (lab: HaproxyLab, host: string, path = '/') => {
@@ -180,35 +225,36 @@ describe('haproxy follows changes without a reload', { skip: haproxySkipReason()
   })
 })
 
-test('a connection that is open over a reload has one more request answered, and the next one meets the new routes', {
-  skip: haproxySkipReason(),
-}, async () => {
-  await using lab = await HaproxyLab.create()
-  using servers = await EchoServers.start(2)
-  const [first = 0, second = 0] = servers.ports
-  const many = (count: number, port: number) => {
-    const paths = Array.from({ length: count }, (_, index) => `/p${index}`)
-    return withEndpoints(routingTable({ 'a.example.com': { prefix: paths } }), () => [port])
-  }
-  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
-  const askAgain = async () => {
-    const options = { agent, path: '/p0', headers: { host: 'a.example.com' } }
-    const body = await new Promise<string>((resolve, reject) => {
-      const sent = request({ port: lab.httpPort, ...options }, async (answer) =>
-        resolve((await answer.toArray()).join('')),
+describe('a connection that was idle at a reload', { skip: haproxySkipReason() }, () => {
+  for (const scheme of ['http', 'https'] as const)
+    test(`has its next request of ${scheme} answered by the new routes, with the client's address, and counted once`, async () => {
+      await using lab = await HaproxyLab.create()
+      using servers = await EchoServers.start(2)
+      const [first = 0, second = 0] = servers.ports
+      const certificates = [certificateFor(['a.example.com'])]
+      const many = (count: number, port: number) => {
+        const paths = Array.from({ length: count }, (_, index) => `/p${index}`)
+        return { ...withEndpoints(routingTable({ 'a.example.com': { prefix: paths } }), () => [port]), certificates }
+      }
+      using client = new KeptConnection(lab, scheme)
+      await lab.driver.apply(many(1, first), wholeChange(many(1, first)))
+      assert.equal((await client.ask()).port, first)
+      const localPort = client.localPort
+      await lab.driver.apply(many(40, second), wholeChange(many(40, second)))
+      assert.equal(lab.driver.work.reloads, 1)
+      const { port, headers } = await client.ask()
+      assert.deepEqual({ port, localPort: client.localPort }, { port: second, localPort })
+      assert.equal(headers['x-forwarded-for'], '127.0.0.1')
+      assert.equal(headers['x-forwarded-proto'], scheme)
+      assert.equal(headers['x-forwarded-port'], String(scheme === 'http' ? lab.httpPort : lab.httpsPort))
+      assert.equal((await client.ask()).port, second)
+      assert.notEqual(client.localPort, localPort)
+      const counts = await lab.driver.answerCounts()
+      assert.equal(
+        counts.map(({ count }) => count).reduce((sum, count) => sum + count, 0),
+        3,
       )
-      sent.on('error', reject).end()
     })
-    return JSON.parse(body).port
-  }
-  await lab.driver.apply(many(1, first), wholeChange(many(1, first)))
-  assert.equal(await askAgain(), first)
-  await lab.driver.apply(many(40, first), wholeChange(many(40, first)))
-  assert.equal(lab.driver.work.reloads, 1)
-  assert.equal(await askAgain(), first)
-  await lab.driver.apply(many(40, second), wholeChange(many(40, second)))
-  assert.equal(await askAgain(), second)
-  agent.destroy()
 })
 
 describe('haproxy outlives the driver', { skip: haproxySkipReason() }, () => {
