@@ -1,4 +1,4 @@
-import type { Metrics } from '../observe/index.ts'
+import type { MetricSpec, Metrics } from '../observe/index.ts'
 import { countObjects } from './count-objects.ts'
 import type { Registry } from './resources/registry.ts'
 import type { Route } from './route/route.ts'
@@ -29,8 +29,76 @@ interface Answered {
   readonly sizeBytes: number | undefined
 }
 
-const labels = ['verb', 'group', 'version', 'resource', 'subresource', 'scope'] as const
-type RequestLabels = Readonly<Record<(typeof labels)[number], string>>
+const verbLabels = {
+  create: 'POST',
+  delete: 'DELETE',
+  deletecollection: 'DELETECOLLECTION',
+  get: 'GET',
+  list: 'LIST',
+  patch: 'PATCH',
+  update: 'PUT',
+  watch: 'WATCH',
+} as const
+
+const labels = {
+  verb: Object.values(verbLabels),
+  group: 'resources',
+  version: 'resources',
+  resource: 'resources',
+  subresource: 'resources',
+  scope: ['', 'cluster', 'namespace', 'resource'],
+} as const
+type RequestLabels = Readonly<Record<keyof typeof labels, string>>
+
+/** The metrics of the API server. Those that kube-apiserver also has carry the names, labels and buckets from there. */
+export const apiMetrics = {
+  total: {
+    type: 'counter',
+    name: 'apiserver_request_total',
+    help: 'Requests answered.',
+    labels: { ...labels, code: 'codes' },
+  },
+  duration: {
+    type: 'histogram',
+    name: 'apiserver_request_duration_seconds',
+    help: 'Time from the first byte of a request to the end of its answer, watches left out.',
+    labels,
+    buckets: durationBuckets,
+  },
+  size: {
+    type: 'histogram',
+    name: 'apiserver_response_sizes',
+    help: 'Bytes in the bodies of answers to get and list.',
+    labels,
+    buckets: sizeBuckets,
+  },
+  longRunning: { type: 'gauge', name: 'apiserver_longrunning_requests', help: 'Watches that are open.', labels },
+  inFlight: {
+    type: 'gauge',
+    name: 'apiserver_current_inflight_requests',
+    help: 'Requests under way.',
+    labels: { request_kind: ['readOnly', 'mutating'] },
+  },
+  watchEvents: {
+    type: 'counter',
+    name: 'apiserver_watch_events_total',
+    help: 'Events sent to watches.',
+    labels: { group: 'resources', version: 'resources', kind: 'resources' },
+  },
+  storedObjects: {
+    type: 'gauge',
+    name: 'apiserver_storage_objects',
+    help: 'Objects in the store.',
+    labels: { resource: 'resources' },
+  },
+  commits: {
+    type: 'histogram',
+    name: 'etcd_request_duration_seconds',
+    help: "Time from a commit being accepted to it being durable, under the name that dashboards use for etcd's.",
+    labels: { operation: ['commit'] },
+    buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5],
+  },
+} as const satisfies Record<string, MetricSpec>
 
 /** The request metrics that dashboards for Kubernetes expect. Label values come from the served routes, never from a path as sent. */
 export class ApiMetrics {
@@ -40,26 +108,10 @@ export class ApiMetrics {
   readonly #longRunning = new LongRunning()
 
   constructor(metrics: Metrics, sources: Sources) {
-    this.#total = metrics.counter({
-      name: 'apiserver_request_total',
-      help: 'Requests answered.',
-      labels: [...labels, 'code'],
-    })
-    this.#duration = metrics.histogram({
-      name: 'apiserver_request_duration_seconds',
-      help: 'Time from the first byte of a request to the end of its answer, watches left out.',
-      labels,
-      buckets: durationBuckets,
-    })
-    this.#size = metrics.histogram({
-      name: 'apiserver_response_sizes',
-      help: 'Bytes in the bodies of answers to get and list.',
-      labels,
-      buckets: sizeBuckets,
-    })
-    metrics.collectedGauge({ name: 'apiserver_longrunning_requests', help: 'Watches that are open.', labels }, () =>
-      this.#longRunning.samples(),
-    )
+    this.#total = metrics.counter(apiMetrics.total)
+    this.#duration = metrics.histogram(apiMetrics.duration)
+    this.#size = metrics.histogram(apiMetrics.size)
+    metrics.collectedGauge(apiMetrics.longRunning, () => this.#longRunning.samples())
     addCollected(metrics, sources)
   }
 
@@ -78,21 +130,15 @@ export class ApiMetrics {
 }
 
 function addCollected(metrics: Metrics, { inFlight, eventCounts, store, registry }: Sources): void {
-  metrics.collectedGauge(
-    { name: 'apiserver_current_inflight_requests', help: 'Requests under way.', labels: ['request_kind'] },
-    () => [
-      { value: inFlight.reads, labels: { request_kind: 'readOnly' } },
-      { value: inFlight.writes, labels: { request_kind: 'mutating' } },
-    ],
+  metrics.collectedGauge(apiMetrics.inFlight, () => [
+    { value: inFlight.reads, labels: { request_kind: 'readOnly' } },
+    { value: inFlight.writes, labels: { request_kind: 'mutating' } },
+  ])
+  metrics.collectedCounter(apiMetrics.watchEvents, () =>
+    eventCounts.all().map(({ value, ...names }) => ({ value, labels: names })),
   )
-  metrics.collectedCounter(
-    { name: 'apiserver_watch_events_total', help: 'Events sent to watches.', labels: ['group', 'version', 'kind'] },
-    () => eventCounts.all().map(({ value, ...names }) => ({ value, labels: names })),
-  )
-  metrics.collectedGauge(
-    { name: 'apiserver_storage_objects', help: 'Objects in the store.', labels: ['resource'] },
-    async () =>
-      (await countObjects(store, registry)).map(({ resource, count }) => ({ value: count, labels: { resource } })),
+  metrics.collectedGauge(apiMetrics.storedObjects, async () =>
+    (await countObjects(store, registry)).map(({ resource, count }) => ({ value: count, labels: { resource } })),
   )
 }
 
@@ -131,14 +177,3 @@ function labelsOf(route: Route | undefined): RequestLabels {
     scope: namespace === undefined || name !== undefined ? everywhere : 'namespace',
   }
 }
-
-const verbLabels = {
-  create: 'POST',
-  delete: 'DELETE',
-  deletecollection: 'DELETECOLLECTION',
-  get: 'GET',
-  list: 'LIST',
-  patch: 'PATCH',
-  update: 'PUT',
-  watch: 'WATCH',
-} as const

@@ -4,7 +4,7 @@ import { ApiError, errorFromStatus } from './errors.ts'
 import type { ClusterAccess } from './kubeconfig.ts'
 import type { LeftOutObjects } from './left-out-objects.ts'
 import { type ApiResource, type Collection, collectionPath, type ObjectRef, objectPath } from './resource-path.ts'
-import { type HttpLimits, type HttpRequest, type HttpResponse, Transport } from './transport.ts'
+import { type HttpLimits, type HttpRequest, type HttpResponse, type RequestObserver, Transport } from './transport.ts'
 
 export interface RequestOptions {
   readonly signal?: AbortSignal | undefined
@@ -41,8 +41,8 @@ export class ApiClient {
   readonly #timeoutMs: number
   readonly #leftOut = new Set<LeftOutObjects>()
 
-  constructor(access: ClusterAccess, options: { timeoutMs?: number } = {}) {
-    this.#transport = new Transport(access)
+  constructor(access: ClusterAccess, options: { timeoutMs?: number; observe?: RequestObserver } = {}) {
+    this.#transport = new Transport(access, options.observe)
     this.#timeoutMs = options.timeoutMs ?? defaultTimeoutMs
   }
 

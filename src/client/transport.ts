@@ -31,6 +31,17 @@ export interface HttpResponse {
   readonly chunks: AsyncIterable<Buffer>
 }
 
+/** A request that was answered with a status, or that no answer came to. */
+export interface SentRequest {
+  readonly method: HttpRequest['method']
+  /** Undefined where no answer came. */
+  readonly status: number | undefined
+  /** The time to the headers of the answer, or to the failure. */
+  readonly durationMs: number
+}
+
+export type RequestObserver = (sent: SentRequest) => void
+
 type Library = typeof import('axios')
 
 /**
@@ -41,9 +52,11 @@ export class Transport {
   readonly #access: ClusterAccess
   readonly #agent: HttpAgent | HttpsAgent
   readonly #library: Promise<Library>
+  readonly #observe: RequestObserver | undefined
 
-  constructor(access: ClusterAccess) {
+  constructor(access: ClusterAccess, observe?: RequestObserver) {
     this.#access = access
+    this.#observe = observe
     this.#library = import('axios')
     this.#agent = createAgent(access)
   }
@@ -60,7 +73,7 @@ export class Transport {
     using deadline = new Deadline(limits.signal, limits.timeoutMs)
     const library = await this.#library
     try {
-      const response = await this.#send(library, request, deadline.signal)
+      const response = await this.#sendObserved(library, request, deadline.signal)
       const retryAfter = response.headers['retry-after']
       try {
         const chunks = limits.bounds === 'silence' ? touching(response.data, deadline) : response.data
@@ -76,6 +89,19 @@ export class Transport {
   /** Closes the idle connections. */
   close(): void {
     this.#agent.destroy()
+  }
+
+  async #sendObserved(library: Library, request: HttpRequest, signal: AbortSignal) {
+    const { method } = request
+    const startedMs = performance.now()
+    let status: number | undefined
+    try {
+      const response = await this.#send(library, request, signal)
+      status = response.status
+      return response
+    } finally {
+      this.#observe?.({ method, status, durationMs: performance.now() - startedMs })
+    }
   }
 
   async #send({ default: axios }: Library, request: HttpRequest, signal: AbortSignal) {

@@ -2,11 +2,31 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 
 type Labels<L extends string> = Readonly<Record<L, string>>
 
-/** Names follow the Prometheus naming guide: base unit last, `_total` on counters; help is a sentence. */
-interface MetricSpec<L extends string> {
+/**
+ * The values of a label: all of them, or what bounds their number. `objects`: names of API objects that exist, whose series go with
+ * them. `resources`: kinds that the API serves. `configuration`: what this process was configured with. `codes`: HTTP status codes.
+ * `machine`: properties of this process or machine. What a client sends is never a bound.
+ */
+export type LabelValues = readonly string[] | 'objects' | 'resources' | 'configuration' | 'codes' | 'machine'
+
+/**
+ * The declaration of a metric, from which `docs/metrics.md` is made. Names follow the Prometheus naming guide: base unit last, `_total`
+ * on counters; help is a sentence.
+ */
+export interface MetricSpec<L extends string = string> {
+  readonly type: 'counter' | 'gauge' | 'histogram'
   readonly name: string
   readonly help: string
-  readonly labels?: readonly L[]
+  readonly labels?: Readonly<Record<L, LabelValues>>
+  /** Upper bounds of the buckets of a histogram. */
+  readonly buckets?: readonly number[]
+}
+
+type CounterSpec<L extends string> = MetricSpec<L> & { readonly type: 'counter' }
+type GaugeSpec<L extends string> = MetricSpec<L> & { readonly type: 'gauge' }
+type HistogramSpec<L extends string> = MetricSpec<L> & {
+  readonly type: 'histogram'
+  readonly buckets: readonly number[]
 }
 
 interface CounterMetric<L extends string> {
@@ -31,21 +51,27 @@ type Collect<L extends string> = () => Iterable<Sample<L>> | Promise<Iterable<Sa
 
 /** Registers and renders the metrics of one process; every owner declares its own in its `metrics.ts`. A second metric of one name is an error. */
 export interface Metrics {
-  counter<L extends string = never>(spec: MetricSpec<L>): CounterMetric<L>
-  gauge<L extends string = never>(spec: MetricSpec<L>): GaugeMetric<L>
+  counter<L extends string = never>(spec: CounterSpec<L>): CounterMetric<L>
+  gauge<L extends string = never>(spec: GaugeSpec<L>): GaugeMetric<L>
   /** Registers a gauge whose values are read at each scrape; label values that are no longer returned disappear. */
-  collectedGauge<L extends string = never>(spec: MetricSpec<L>, collect: Collect<L>): void
+  collectedGauge<L extends string = never>(spec: GaugeSpec<L>, collect: Collect<L>): void
   /** Registers a counter whose total is read at each scrape, for events that are too frequent to report one by one. */
-  collectedCounter<L extends string = never>(spec: MetricSpec<L>, collect: Collect<L>): void
-  histogram<L extends string = never>(spec: MetricSpec<L> & { readonly buckets: readonly number[] }): HistogramMetric<L>
+  collectedCounter<L extends string = never>(spec: CounterSpec<L>, collect: Collect<L>): void
+  histogram<L extends string = never>(spec: HistogramSpec<L>): HistogramMetric<L>
   /** The text exposition format, with the content type to serve it under. */
   text(): Promise<{ contentType: string; body: string }>
+  /** The CPU, memory and file descriptors of the process alone (`process_…`), for an endpoint that renders its own metrics. */
+  processText(): Promise<string>
 }
+
+/** Gauges of prom-client with a counter's suffix, which are the sums of other gauges. */
+const misnamed = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total']
 
 /** Creates a registry that contains the metrics of the process: CPU, memory, file descriptors, event loop. */
 export function createMetrics(): Metrics {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
+  for (const name of misnamed) registry.removeSingleMetric(name)
   return new PromMetrics(registry)
 }
 
@@ -56,17 +82,17 @@ class PromMetrics implements Metrics {
     this.#registry = registry
   }
 
-  counter<L extends string>(spec: MetricSpec<L>): CounterMetric<L> {
+  counter<L extends string>(spec: CounterSpec<L>): CounterMetric<L> {
     const counter = new Counter(this.#configure(spec))
     return { add: (amount = 1, labels) => (labels ? counter.inc({ ...labels }, amount) : counter.inc(amount)) }
   }
 
-  gauge<L extends string>(spec: MetricSpec<L>): GaugeMetric<L> {
+  gauge<L extends string>(spec: GaugeSpec<L>): GaugeMetric<L> {
     const gauge = new Gauge(this.#configure(spec))
     return { set: (value, labels) => (labels ? gauge.set({ ...labels }, value) : gauge.set(value)) }
   }
 
-  collectedGauge<L extends string>(spec: MetricSpec<L>, collect: Collect<L>): void {
+  collectedGauge<L extends string>(spec: GaugeSpec<L>, collect: Collect<L>): void {
     new Gauge({
       ...this.#configure(spec),
       async collect() {
@@ -77,7 +103,7 @@ class PromMetrics implements Metrics {
     })
   }
 
-  collectedCounter<L extends string>(spec: MetricSpec<L>, collect: Collect<L>): void {
+  collectedCounter<L extends string>(spec: CounterSpec<L>, collect: Collect<L>): void {
     new Counter({
       ...this.#configure(spec),
       async collect() {
@@ -88,7 +114,7 @@ class PromMetrics implements Metrics {
     })
   }
 
-  histogram<L extends string>(spec: MetricSpec<L> & { readonly buckets: readonly number[] }): HistogramMetric<L> {
+  histogram<L extends string>(spec: HistogramSpec<L>): HistogramMetric<L> {
     const histogram = new Histogram({ ...this.#configure(spec), buckets: [...spec.buckets] })
     return { observe: (value, labels) => (labels ? histogram.observe({ ...labels }, value) : histogram.observe(value)) }
   }
@@ -97,7 +123,14 @@ class PromMetrics implements Metrics {
     return { contentType: this.#registry.contentType, body: await this.#registry.metrics() }
   }
 
+  async processText(): Promise<string> {
+    const names = this.#registry.getMetricsAsArray().map(({ name }) => name)
+    const own = names.filter((name) => name.startsWith('process_'))
+    const texts = await Promise.all(own.map((name) => this.#registry.getSingleMetricAsString(name)))
+    return texts.map((text) => `${text}\n`).join('')
+  }
+
   #configure<L extends string>(spec: MetricSpec<L>) {
-    return { name: spec.name, help: spec.help, labelNames: [...(spec.labels ?? [])], registers: [this.#registry] }
+    return { name: spec.name, help: spec.help, labelNames: Object.keys(spec.labels ?? {}), registers: [this.#registry] }
   }
 }

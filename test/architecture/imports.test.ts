@@ -76,7 +76,7 @@ const orderWithin: Readonly<Record<string, FolderOrder>> = {
     'server.ts',
     'index.ts',
   ],
-  'src/app': ['options.ts', 'option-groups.ts', 'context.ts', 'composition', 'lifecycle', 'commands'],
+  'src/app': ['options.ts', 'metric-groups.ts option-groups.ts', 'context.ts', 'composition', 'lifecycle', 'commands'],
   'src/controllers': [
     'controller-names.ts runtime',
     'base-context.ts objects',
@@ -103,7 +103,7 @@ const orderWithin: Readonly<Record<string, FolderOrder>> = {
     'resolve-target.ts resolver-handler.ts',
     'bind errors forward health hosts kubernetes loadbalance log prometheus ready reload rewrite template',
     'cache loop',
-    'metric-help.ts resolved-block.ts served-block.ts server-block.ts',
+    'metric-specs.ts resolved-block.ts served-block.ts server-block.ts',
     'directives.ts handlers.ts resolver-handlers.ts',
   ],
 }

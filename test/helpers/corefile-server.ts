@@ -1,6 +1,6 @@
 import type { TestContext } from 'node:test'
 import type { Ip } from '../../src/model/ip.ts'
-import { configurationSeries, metricHelp } from '../../src/node/dns/configuration/metrics.ts'
+import { configurationSeries, dnsMetrics } from '../../src/node/dns/configuration/metrics.ts'
 import { readCorefile } from '../../src/node/dns/configuration/read-corefile.ts'
 import { planServer, type ServerPlan } from '../../src/node/dns/configuration/server-plan.ts'
 import { HttpEndpoints } from '../../src/node/dns/http/endpoints.ts'
@@ -74,7 +74,7 @@ export async function startCorefileServer(test: TestContext, shape: CorefileShap
       unready: () => [],
       metrics: async () => {
         const all = [...configurationSeries(configured), ...http.series(), ...(await threads.series())]
-        return renderSeries(all, metricHelp)
+        return renderSeries(all, dnsMetrics)
       },
       mayRead: () => true,
     },

@@ -1,4 +1,11 @@
-import { ApiClient, accessByServer, type ClusterAccess, loadKubeconfig } from '../../client/index.ts'
+import {
+  ApiClient,
+  accessByServer,
+  type ClusterAccess,
+  collectLeftOut,
+  createRequestObserver,
+  loadKubeconfig,
+} from '../../client/index.ts'
 import { ConfigError, configzDocument } from '../../config/index.ts'
 import { createFastRun, interfaceTowards, NftMonitor, type Run } from '../../host/index.ts'
 import type { Component } from '../../loop/component.ts'
@@ -40,8 +47,8 @@ export async function composeAgent(context: AppContext, run = createFastRun()): 
   const { values } = context.options
   const log = context.logging.logger('platform_kubelet')
   const access = await findAccess(values.node)
-  const client = new ApiClient(access)
-  countLeftOut(context, client)
+  const client = new ApiClient(access, { observe: createRequestObserver(context.metrics, access.server) })
+  collectLeftOut(context.metrics, client)
   const state = new LiveNodeState(log.child('state'))
   const addresses = new ClusterAddresses()
   const applied = new AppliedRevisions(state)
@@ -131,17 +138,6 @@ function questionsOf(
     ...dnsQuestions(dns),
     ...ingressQuestions(ingress?.explain),
   }
-}
-
-function countLeftOut({ metrics }: AppContext, client: ApiClient): void {
-  metrics.collectedGauge(
-    {
-      name: 'platnet_client_objects_left_out',
-      help: 'Objects of the API that are too large or not readable and are left out; the log names them.',
-      labels: ['resource'],
-    },
-    () => Array.from(client.leftOutCounts(), ([resource, value]) => ({ value, labels: { resource } })),
-  )
 }
 
 function composeRegistration(context: AppContext, client: ApiClient, dialect: Dialect): NodeRegistration | undefined {

@@ -1,4 +1,4 @@
-import { ApiClient, loadKubeconfig } from '../../client/index.ts'
+import { ApiClient, createRequestObserver, loadKubeconfig } from '../../client/index.ts'
 import {
   type ControllerManagerParts,
   type ControllerMetrics,
@@ -67,7 +67,7 @@ export class ControllersSide implements Component {
   async start(scope: { signal: AbortSignal }): Promise<void> {
     const { app } = this.#context.options.values
     const access = await loadKubeconfig(dataPaths(app.dataDir)[this.#role.kubeconfig])
-    const client = new ApiClient(access)
+    const client = new ApiClient(access, { observe: createRequestObserver(this.#metrics, access.server) })
     const connection = this.#connect(client, access.certificateAuthority ?? '')
     this.#parts = [connection, ...this.#listeners(connection, client)]
     for (const part of this.#parts) await part.start(scope)

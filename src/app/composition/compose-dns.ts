@@ -24,6 +24,7 @@ export function composeDns(
     applied,
     run,
     settings: { ...dns, nodeAddress, clusterCidrs: node.clusterCidr, env: context.env },
+    processMetrics: () => context.metrics.processText(),
     log: context.logging.logger('platform_dns'),
   })
 }

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type ApiLimits, createApiServer, isOpenToOthers, readTokenFile } from '../../api/index.ts'
+import { apiMetrics } from '../../api/metrics.ts'
 import { type CommitReport, HistoryKeeper, openStore, type Store } from '../../api/store/index.ts'
 import type { Component, Health } from '../../loop/component.ts'
 import { Periodic } from '../../loop/periodic.ts'
@@ -129,14 +130,8 @@ export class ServerSide implements Component {
     })
   }
 
-  /** Publishes the store's size under the metric name that dashboards use for etcd. */
   #measureCommits(): (report: CommitReport) => void {
-    const durations = this.#context.metrics.histogram({
-      name: 'etcd_request_duration_seconds',
-      help: 'Time from a commit being accepted to it being durable.',
-      labels: ['operation'],
-      buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5],
-    })
+    const durations = this.#context.metrics.histogram(apiMetrics.commits)
     return ({ durationMs }) => durations.observe(durationMs / 1000, { operation: 'commit' })
   }
 

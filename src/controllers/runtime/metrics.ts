@@ -1,4 +1,4 @@
-import type { Metrics } from '../../observe/index.ts'
+import type { MetricSpec, Metrics } from '../../observe/index.ts'
 
 /** The state of a queue that a scrape reads. */
 export interface QueueState {
@@ -27,21 +27,63 @@ export interface ControllerMetrics {
 /** The buckets from 10 ns to 10 s in powers of ten, which dashboards for client-go's queues expect. */
 const queueBuckets = Array.from({ length: 10 }, (_, index) => 10 ** (index - 8))
 
+const reconcileResults: readonly ReconcileResult[] = ['success', 'requeue', 'conflict', 'error']
+
+/** Names of queues, controllers and leases are in the code. */
+const labels = { name: 'machine' } as const
+
+/** The metrics of queues, reconciliations and leases. */
+export const controllerMetrics = {
+  adds: { type: 'counter', name: 'workqueue_adds_total', help: 'Keys added to the queue.', labels },
+  retries: { type: 'counter', name: 'workqueue_retries_total', help: 'Keys that are tried again.', labels },
+  waits: {
+    type: 'histogram',
+    name: 'workqueue_queue_duration_seconds',
+    help: 'How long a key waits before it is worked on, in seconds.',
+    labels,
+    buckets: queueBuckets,
+  },
+  works: {
+    type: 'histogram',
+    name: 'workqueue_work_duration_seconds',
+    help: 'How long the work on a key takes, in seconds.',
+    labels,
+    buckets: queueBuckets,
+  },
+  depth: { type: 'gauge', name: 'workqueue_depth', help: 'Keys that wait to be worked on.', labels },
+  unfinished: {
+    type: 'gauge',
+    name: 'workqueue_unfinished_work_seconds',
+    help: 'How long the work in progress has taken so far, all keys together, in seconds.',
+    labels,
+  },
+  longestRunning: {
+    type: 'gauge',
+    name: 'workqueue_longest_running_processor_seconds',
+    help: 'How long the oldest work in progress has taken so far, in seconds.',
+    labels,
+  },
+  reconciles: {
+    type: 'counter',
+    name: 'controller_reconcile_total',
+    help: 'Reconciliations by controller and result.',
+    labels: { controller: 'machine', result: reconcileResults },
+  },
+  leader: {
+    type: 'gauge',
+    name: 'leader_election_master_status',
+    help: 'Whether this process holds the lease: 1 or 0.',
+    labels,
+  },
+} as const satisfies Record<string, MetricSpec>
+
 /** Creates the metrics. Those that client-go and kube-controller-manager also have carry the names from there. */
 export function createControllerMetrics(metrics: Metrics): ControllerMetrics {
   const states = new Map<string, QueueState>()
   collectQueueStates(metrics, states)
   const createQueueMetrics = queueCounters(metrics)
-  const reconciles = metrics.counter({
-    name: 'controller_reconcile_total',
-    help: 'Reconciliations by controller and result: success, requeue, conflict or error.',
-    labels: ['controller', 'result'],
-  })
-  const leader = metrics.gauge({
-    name: 'leader_election_master_status',
-    help: 'Whether this process holds the lease: 1 or 0.',
-    labels: ['name'],
-  })
+  const reconciles = metrics.counter(controllerMetrics.reconciles)
+  const leader = metrics.gauge(controllerMetrics.leader)
   return {
     queue: (name, state) => {
       states.set(name, state)
@@ -53,21 +95,10 @@ export function createControllerMetrics(metrics: Metrics): ControllerMetrics {
 }
 
 function queueCounters(metrics: Metrics): (name: string) => QueueMetrics {
-  const labels = ['name'] as const
-  const adds = metrics.counter({ name: 'workqueue_adds_total', help: 'Keys added to the queue.', labels })
-  const retries = metrics.counter({ name: 'workqueue_retries_total', help: 'Keys that are tried again.', labels })
-  const waits = metrics.histogram({
-    name: 'workqueue_queue_duration_seconds',
-    help: 'How long a key waits before it is worked on, in seconds.',
-    labels,
-    buckets: queueBuckets,
-  })
-  const works = metrics.histogram({
-    name: 'workqueue_work_duration_seconds',
-    help: 'How long the work on a key takes, in seconds.',
-    labels,
-    buckets: queueBuckets,
-  })
+  const adds = metrics.counter(controllerMetrics.adds)
+  const retries = metrics.counter(controllerMetrics.retries)
+  const waits = metrics.histogram(controllerMetrics.waits)
+  const works = metrics.histogram(controllerMetrics.works)
   return (name) => ({
     countAdd: () => adds.add(1, { name }),
     countRetry: () => retries.add(1, { name }),
@@ -80,23 +111,15 @@ function collectQueueStates(metrics: Metrics, states: ReadonlyMap<string, QueueS
   const collect = (read: (state: QueueState) => number) => () =>
     Array.from(states, ([name, state]) => ({ value: read(state), labels: { name } }))
   metrics.collectedGauge(
-    { name: 'workqueue_depth', help: 'Keys that wait to be worked on.', labels: ['name'] },
+    controllerMetrics.depth,
     collect((state) => state.depth()),
   )
   metrics.collectedGauge(
-    {
-      name: 'workqueue_unfinished_work_seconds',
-      help: 'How long the work in progress has taken so far, all keys together, in seconds.',
-      labels: ['name'],
-    },
+    controllerMetrics.unfinished,
     collect((state) => state.unfinishedMs().reduce((sum, ms) => sum + ms, 0) / 1000),
   )
   metrics.collectedGauge(
-    {
-      name: 'workqueue_longest_running_processor_seconds',
-      help: 'How long the oldest work in progress has taken so far, in seconds.',
-      labels: ['name'],
-    },
+    controllerMetrics.longestRunning,
     collect((state) => Math.max(0, ...state.unfinishedMs()) / 1000),
   )
 }

@@ -1,5 +1,5 @@
 import { type ObjectKey, splitObjectKey } from '../../model/api-object.ts'
-import type { Metrics } from '../../observe/index.ts'
+import type { MetricSpec, Metrics } from '../../observe/index.ts'
 import type { ServedRequest } from './driver.ts'
 import type { IngressStatus } from './status.ts'
 
@@ -23,34 +23,76 @@ interface RequestCount {
 /** From 1 ms doubling to 16 s. */
 const buckets = Array.from({ length: 15 }, (_, index) => 0.001 * 2 ** index)
 
-/** `counts` has the requests that another process answered; without it `countRequest` counts them. */
-export function createIngressMetrics(metrics: Metrics, counts?: () => Promise<Iterable<RequestCount>>): IngressMetrics {
-  const sync = metrics.histogram({
+/** The metrics of Ingress on this node. */
+export const ingressMetrics = {
+  sync: {
+    type: 'histogram',
     name: 'platnet_ingress_sync_duration_seconds',
     help: 'Time from planning changed routes to the proxy serving them, in seconds.',
     buckets,
-  })
-  const failures = metrics.counter({
+  },
+  failures: {
+    type: 'counter',
     name: 'platnet_ingress_sync_failures_total',
     help: 'Routing tables that could not be applied; each is tried again.',
-  })
-  failures.add(0)
-  const requests = {
+  },
+  requests: {
+    type: 'counter',
     name: 'platnet_ingress_requests_total',
     help: 'Requests answered, by Ingress, kind of its host and status; without an Ingress where none answers.',
-    labels: ['namespace', 'ingress', 'host', 'code'] as const,
-  }
+    labels: {
+      namespace: 'objects',
+      ingress: 'objects',
+      host: ['exact', 'wildcard', 'any', 'none'],
+      code: 'codes',
+    },
+  },
+  duration: {
+    type: 'histogram',
+    name: 'platnet_ingress_request_duration_seconds',
+    help: 'Time from the headers of a request to the end of its answer, WebSockets apart, in seconds; of the in-process driver alone.',
+    buckets,
+  },
+  ingresses: {
+    type: 'gauge',
+    name: 'platnet_ingress_ingresses',
+    help: 'Ingresses of the classes that this node serves.',
+  },
+  hosts: { type: 'gauge', name: 'platnet_ingress_hosts', help: 'Host patterns with routes.' },
+  backends: { type: 'gauge', name: 'platnet_ingress_backends', help: 'Ports of Services that Ingresses use.' },
+  backendsDown: {
+    type: 'gauge',
+    name: 'platnet_ingress_backends_down',
+    help: 'Ports of Services that Ingresses use and that have no endpoint.',
+  },
+  problems: {
+    type: 'gauge',
+    name: 'platnet_ingress_problems',
+    help: 'Parts of Ingresses that are not served as they are written, by reason.',
+    labels: {
+      reason: ['UnreadableIngress', 'RouteConflict', 'BackendUnusable', 'CertificateUnusable', 'RefusedByProxy'],
+    },
+  },
+  certificateExpiry: {
+    type: 'gauge',
+    name: 'platnet_ingress_certificate_expiry_timestamp_seconds',
+    help: 'When a served certificate expires, in seconds since 1970.',
+    labels: { namespace: 'objects', secret: 'objects' },
+  },
+} as const satisfies Record<string, MetricSpec>
+
+/** `counts` has the requests that another process answered; without it `countRequest` counts them. */
+export function createIngressMetrics(metrics: Metrics, counts?: () => Promise<Iterable<RequestCount>>): IngressMetrics {
+  const sync = metrics.histogram(ingressMetrics.sync)
+  const failures = metrics.counter(ingressMetrics.failures)
+  failures.add(0)
   const record = { observeSync: (ms: number) => sync.observe(ms / 1000), countFailure: () => failures.add(1) }
   if (counts !== undefined) {
-    metrics.collectedCounter(requests, async () => Array.from(await counts(), sampleOf))
+    metrics.collectedCounter(ingressMetrics.requests, async () => Array.from(await counts(), sampleOf))
     return { ...record, countRequest: () => {} }
   }
-  const counter = metrics.counter(requests)
-  const duration = metrics.histogram({
-    name: 'platnet_ingress_request_duration_seconds',
-    help: 'Time from the headers of a request to the end of its answer, WebSockets apart, in seconds.',
-    buckets,
-  })
+  const counter = metrics.counter(ingressMetrics.requests)
+  const duration = metrics.histogram(ingressMetrics.duration)
   return {
     ...record,
     countRequest: (request) => {
@@ -75,41 +117,22 @@ function kindOfHost(pattern: string | undefined): string {
 
 /** Registers the figures that are read at each scrape. */
 export function collectIngressCounts(metrics: Metrics, status: () => IngressStatus | undefined): void {
-  const gauge = (name: string, help: string, read: (status: IngressStatus) => number) =>
-    metrics.collectedGauge({ name, help }, () => {
+  type Count = 'ingresses' | 'hosts' | 'backends' | 'backendsDown'
+  const gauge = (what: Count, read: (status: IngressStatus) => number) =>
+    metrics.collectedGauge(ingressMetrics[what], () => {
       const found = status()
       return found === undefined ? [] : [{ value: read(found) }]
     })
-  gauge(
-    'platnet_ingress_ingresses',
-    'Ingresses of the classes that this node serves.',
-    ({ ingresses }) => ingresses.ours,
-  )
-  gauge('platnet_ingress_hosts', 'Host patterns with routes.', ({ hosts }) => hosts)
-  gauge('platnet_ingress_backends', 'Ports of Services that Ingresses use.', ({ backends }) => backends)
-  gauge(
-    'platnet_ingress_backends_down',
-    'Ports of Services that Ingresses use and that have no endpoint.',
-    ({ backendsDown }) => backendsDown.length,
-  )
-  metrics.collectedGauge(
-    {
-      name: 'platnet_ingress_problems',
-      help: 'Parts of Ingresses that are not served as they are written, by reason.',
-      labels: ['reason'],
-    },
-    () => {
-      const grouped = Object.groupBy(status()?.problems ?? [], ({ reason }) => reason)
-      return Object.entries(grouped).map(([reason, list]) => ({ value: list?.length ?? 0, labels: { reason } }))
-    },
-  )
-  metrics.collectedGauge(
-    {
-      name: 'platnet_ingress_certificate_expiry_timestamp_seconds',
-      help: 'When a served certificate expires, in seconds since 1970.',
-      labels: ['namespace', 'secret'],
-    },
-    () => Array.from(status()?.certificates ?? [], certificateSample),
+  gauge('ingresses', ({ ingresses }) => ingresses.ours)
+  gauge('hosts', ({ hosts }) => hosts)
+  gauge('backends', ({ backends }) => backends)
+  gauge('backendsDown', ({ backendsDown }) => backendsDown.length)
+  metrics.collectedGauge(ingressMetrics.problems, () => {
+    const grouped = Object.groupBy(status()?.problems ?? [], ({ reason }) => reason)
+    return Object.entries(grouped).map(([reason, list]) => ({ value: list?.length ?? 0, labels: { reason } }))
+  })
+  metrics.collectedGauge(ingressMetrics.certificateExpiry, () =>
+    Array.from(status()?.certificates ?? [], certificateSample),
   )
 }
 

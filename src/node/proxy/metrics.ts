@@ -3,6 +3,7 @@ import { chains } from '../../netfilter/names.ts'
 import type { Metrics } from '../../observe/index.ts'
 import type { ChainCounters, WriteReport } from '../rules/index.ts'
 import type { ChangeSet } from '../state/index.ts'
+import { collectedMetrics, conntrackMetrics, syncMetrics } from './metric-specs.ts'
 import { type ClaimRefusal, claimRefusals, type RefusedClaim } from './service-claims.ts'
 import type { ProxyView } from './view.ts'
 
@@ -20,55 +21,21 @@ export interface ProxyMetrics {
   observeProgramming(triggeredAtMs: readonly number[]): void
 }
 
-/** From 1 ms doubling to 16 s, as kube-proxy's dashboards expect. */
-const syncBuckets = Array.from({ length: 15 }, (_, index) => 0.001 * 2 ** index)
-
-/** kube-proxy's: a quarter and half a second, each second of the first minute, then coarser up to five minutes. */
-const programmingBuckets = [
-  0.25,
-  0.5,
-  ...Array.from({ length: 59 }, (_, index) => index + 1),
-  ...Array.from({ length: 12 }, (_, index) => 60 + 5 * index),
-  ...Array.from({ length: 7 }, (_, index) => 120 + 30 * index),
-]
-
 /**
  * The metrics of all families, made once; the result gives each family its own view. The names are kube-proxy's where it
  * has the same figure, so that existing dashboards work.
  */
 export function createProxyMetrics(metrics: Metrics): (family: IpFamily) => ProxyMetrics {
-  const labels = ['ip_family'] as const
   const sync = createSyncMetrics(metrics)
-  const lastQueued = metrics.gauge({
-    name: 'kubeproxy_sync_proxy_rules_last_queued_timestamp_seconds',
-    help: 'When a sync of the rules was last asked for, in seconds since 1970.',
-    labels,
-  })
-  const failures = metrics.counter({
-    name: 'kubeproxy_sync_proxy_rules_iptables_restore_failures_total',
-    help: 'Writes of rules that failed; each is tried again.',
-    labels,
-  })
-  const partialFailures = metrics.counter({
-    name: 'kubeproxy_sync_proxy_rules_iptables_partial_restore_failures_total',
-    help: 'Writes of changed chains only that failed; each is tried again.',
-    labels,
-  })
+  const lastQueued = metrics.gauge(syncMetrics.lastQueued)
+  const failures = metrics.counter(syncMetrics.failures)
+  const partialFailures = metrics.counter(syncMetrics.partialFailures)
   const changes = {
-    service: createChangeCounter(metrics, 'service', 'Services that came, went or changed themselves.'),
-    endpoint: createChangeCounter(metrics, 'endpoint', 'Services whose endpoints changed.'),
+    service: metrics.counter(syncMetrics.serviceChanges),
+    endpoint: metrics.counter(syncMetrics.endpointChanges),
   }
-  const programming = metrics.histogram({
-    name: 'kubeproxy_network_programming_duration_seconds',
-    help: 'Time from what happened in the cluster (a pod became ready, say) to the rules that follow from it, in seconds.',
-    buckets: programmingBuckets,
-    labels,
-  })
-  const setAside = metrics.gauge({
-    name: 'platnet_proxy_set_aside_services',
-    help: 'Services whose rules the kernel refuses, or that have too many; they keep the rules they had.',
-    labels,
-  })
+  const programming = metrics.histogram(syncMetrics.programming)
+  const setAside = metrics.gauge(syncMetrics.setAside)
   return (family) => {
     const ofFamily = { ip_family: family }
     // A counter that is there from the start tells its first event as an increase.
@@ -94,53 +61,19 @@ export function createProxyMetrics(metrics: Metrics): (family: IpFamily) => Prox
 
 /** Addresses that Services claim and that are another's, by reason; counted when asked. */
 export function collectRefusedClaims(metrics: Metrics, refused: () => Iterable<readonly RefusedClaim[]>): void {
-  metrics.collectedGauge(
-    {
-      name: 'platnet_proxy_refused_claims',
-      help: 'Addresses with a port, and node ports, that Services claim and that belong to another owner, by reason.',
-      labels: ['reason'],
-    },
-    () => {
-      const counts = new Map<ClaimRefusal, number>(claimRefusals.map((reason) => [reason, 0]))
-      for (const claims of refused()) for (const { reason } of claims) counts.set(reason, (counts.get(reason) ?? 0) + 1)
-      return Array.from(counts, ([reason, value]) => ({ value, labels: { reason } }))
-    },
-  )
-}
-
-function createChangeCounter(metrics: Metrics, kind: 'service' | 'endpoint', help: string) {
-  const name = `kubeproxy_sync_proxy_rules_${kind}_changes_total`
-  return metrics.counter({ name, help, labels: ['ip_family'] })
+  metrics.collectedGauge(collectedMetrics.refusedClaims, () => {
+    const counts = new Map<ClaimRefusal, number>(claimRefusals.map((reason) => [reason, 0]))
+    for (const claims of refused()) for (const { reason } of claims) counts.set(reason, (counts.get(reason) ?? 0) + 1)
+    return Array.from(counts, ([reason, value]) => ({ value, labels: { reason } }))
+  })
 }
 
 function createSyncMetrics(metrics: Metrics) {
-  const histogram = (kind: string, what: string) =>
-    metrics.histogram({
-      name: `kubeproxy_sync_${kind}proxy_rules_duration_seconds`,
-      help: `Time of ${what}, in seconds.`,
-      buckets: syncBuckets,
-      labels: ['ip_family'],
-    })
-  const all = histogram('', 'a sync')
-  const byKind = {
-    full: histogram('full_', 'a sync that compared the whole kernel state'),
-    partial: histogram('partial_', 'a sync that wrote changed chains only'),
-  }
-  const lastSync = metrics.gauge({
-    name: 'kubeproxy_sync_proxy_rules_last_timestamp_seconds',
-    help: 'When the rules were last synced, in seconds since 1970.',
-    labels: ['ip_family'],
-  })
-  const lastRules = metrics.gauge({
-    name: 'kubeproxy_sync_proxy_rules_iptables_last',
-    help: 'Rules that the last sync wrote.',
-    labels: ['table', 'ip_family'],
-  })
-  const bytes = metrics.counter({
-    name: 'platnet_proxy_written_bytes_total',
-    help: 'Bytes given to iptables-restore.',
-    labels: ['ip_family'],
-  })
+  const all = metrics.histogram(syncMetrics.duration)
+  const byKind = { full: metrics.histogram(syncMetrics.full), partial: metrics.histogram(syncMetrics.partial) }
+  const lastSync = metrics.gauge(syncMetrics.lastSync)
+  const lastRules = metrics.gauge(syncMetrics.lastRules)
+  const bytes = metrics.counter(syncMetrics.bytes)
   return (family: { readonly ip_family: IpFamily }, kind: SyncKind, durationMs: number, report: WriteReport): void => {
     all.observe(durationMs / 1000, family)
     byKind[kind].observe(durationMs / 1000, family)
@@ -155,17 +88,8 @@ export interface ConntrackMetrics {
 }
 
 export function createConntrackMetrics(metrics: Metrics): (family: IpFamily) => ConntrackMetrics {
-  const duration = metrics.histogram({
-    name: 'kubeproxy_conntrack_reconciler_sync_duration_seconds',
-    help: 'Time of one search for stale connections, in seconds.',
-    buckets: syncBuckets,
-    labels: ['ip_family'],
-  })
-  const deleted = metrics.counter({
-    name: 'kubeproxy_conntrack_reconciler_deleted_entries_total',
-    help: 'Connections to endpoints that are gone which were removed from conntrack.',
-    labels: ['ip_family'],
-  })
+  const duration = metrics.histogram(conntrackMetrics.duration)
+  const deleted = metrics.counter(conntrackMetrics.deleted)
   return (family) => {
     deleted.add(0, { ip_family: family })
     return {
@@ -177,65 +101,30 @@ export function createConntrackMetrics(metrics: Metrics): (family: IpFamily) => 
   }
 }
 
-type Counted = readonly (readonly [labels: Readonly<Record<string, string>>, value: number])[]
-
-interface ProxyCount {
-  readonly name: string
-  readonly help: string
-  /** The labels beside the family. */
-  readonly labels: readonly string[]
-  readonly read: (view: ProxyView) => Counted
-}
-
-/** Figures that are counted only when metrics are asked for. */
-const proxyCounts: readonly ProxyCount[] = [
-  {
-    name: 'kubeproxy_sync_proxy_rules_iptables_total',
-    help: 'Rules that this proxy wants in the kernel.',
-    labels: ['table'],
-    read: (view) => {
-      const { nat, filter } = view.ruleCounts()
-      return [
-        [{ table: 'nat' }, nat],
-        [{ table: 'filter' }, filter],
-      ]
-    },
-  },
-  {
-    name: 'kubeproxy_sync_proxy_rules_no_local_endpoints_total',
-    help: 'Ports of Services with a Local traffic policy and no endpoint on this node.',
-    labels: ['traffic_policy'],
-    read: (view) => {
-      const { internal, external } = view.noLocalEndpointCounts()
-      return [
-        [{ traffic_policy: 'internal' }, internal],
-        [{ traffic_policy: 'external' }, external],
-      ]
-    },
-  },
-  {
-    name: 'kubeproxy_sync_proxy_rules_service_changes_pending',
-    help: 'Services that changed and are not written yet.',
-    labels: [],
-    read: ({ pendingCounts }) => [[{}, pendingCounts.services]],
-  },
-  {
-    name: 'kubeproxy_sync_proxy_rules_endpoint_changes_pending',
-    help: 'Services whose endpoints changed and are not written yet.',
-    labels: [],
-    read: ({ pendingCounts }) => [[{}, pendingCounts.endpoints]],
-  },
-]
-
 /** Registers what is counted only when metrics are asked for, of all families together. */
 export function collectProxyCounts(metrics: Metrics, views: readonly ProxyView[]): void {
-  for (const { name, help, labels, read } of proxyCounts) {
-    metrics.collectedGauge({ name, help, labels: [...labels, 'ip_family'] }, () =>
-      views.flatMap((view) =>
-        read(view).map(([own, value]) => ({ value, labels: { ...own, ip_family: view.family } })),
-      ),
-    )
-  }
+  metrics.collectedGauge(collectedMetrics.rules, () =>
+    views.flatMap((view) => {
+      const counts = view.ruleCounts()
+      return (['nat', 'filter'] as const).map((table) => ({
+        value: counts[table],
+        labels: { table, ip_family: view.family },
+      }))
+    }),
+  )
+  metrics.collectedGauge(collectedMetrics.noLocalEndpoints, () =>
+    views.flatMap((view) => {
+      const counts = view.noLocalEndpointCounts()
+      return (['internal', 'external'] as const).map((policy) => ({
+        value: counts[policy],
+        labels: { traffic_policy: policy, ip_family: view.family },
+      }))
+    }),
+  )
+  const pending = (of: 'services' | 'endpoints') => () =>
+    views.map(({ pendingCounts, family }) => ({ value: pendingCounts[of], labels: { ip_family: family } }))
+  metrics.collectedGauge(collectedMetrics.pendingServices, pending('services'))
+  metrics.collectedGauge(collectedMetrics.pendingEndpoints, pending('endpoints'))
 }
 
 /** Asks the kernel at each scrape: what counts is its own rule. The count begins anew where that rule is written anew. */
@@ -243,18 +132,12 @@ export function collectInvalidDrops(
   metrics: Metrics,
   families: readonly { readonly family: IpFamily; readonly countersOf: (chain: string) => Promise<ChainCounters> }[],
 ): void {
-  metrics.collectedCounter(
-    {
-      name: 'kubeproxy_iptables_ct_state_invalid_dropped_packets_total',
-      help: 'Packets that conntrack could not place and that were dropped rather than passed on untranslated.',
-      labels: ['ip_family'],
-    },
-    () =>
-      Promise.all(
-        families.map(async ({ family, countersOf }) => ({
-          value: (await countersOf(chains.invalid)).packets,
-          labels: { ip_family: family },
-        })),
-      ),
+  metrics.collectedCounter(collectedMetrics.invalidDrops, () =>
+    Promise.all(
+      families.map(async ({ family, countersOf }) => ({
+        value: (await countersOf(chains.invalid)).packets,
+        labels: { ip_family: family },
+      })),
+    ),
   )
 }

@@ -4,6 +4,7 @@ import { describeError } from '../../model/errors.ts'
 import type { Ip } from '../../model/ip.ts'
 import type { Logger, Metrics } from '../../observe/index.ts'
 import { createRouter, httpListener, type Listener, type TextAnswer } from '../../serve/index.ts'
+import { collectedMetrics } from './metric-specs.ts'
 import type { ProxyFreshness } from './view.ts'
 
 export interface ProxyHealthzParts {
@@ -118,15 +119,15 @@ function describeFamily(
 }
 
 function createCounters(metrics: Metrics) {
-  const counter = (what: 'healthz' | 'livez', help: string) => {
-    const total = metrics.counter({ name: `kubeproxy_proxy_${what}_total`, help, labels: ['code'] })
+  const counter = (what: 'healthz' | 'livez') => {
+    const total = metrics.counter(collectedMetrics[what])
     return (answer: TextAnswer): TextAnswer => {
       total.add(1, { code: String(answer.status) })
       return answer
     }
   }
   return {
-    healthz: counter('healthz', "Answers of the proxy's /healthz."),
-    livez: counter('livez', "Answers of the proxy's /livez."),
+    healthz: counter('healthz'),
+    livez: counter('livez'),
   }
 }

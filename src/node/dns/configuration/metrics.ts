@@ -1,18 +1,33 @@
+import type { MetricSpec } from '../../../observe/index.ts'
 import type { Series } from '../metrics/series.ts'
 import { type HostsEntries, hostsSeries } from '../plugins/hosts/metrics.ts'
-import { pluginHelp } from '../plugins/metric-help.ts'
+import { pluginMetrics } from '../plugins/metric-specs.ts'
 import { reloadSeries } from '../plugins/reload/metrics.ts'
 import type { Corefile, ServerBlock } from '../plugins/server-block.ts'
 import { nameText } from '../wire/name.ts'
 import { serverLabel } from './server-plan.ts'
 
-/** The help text of every metric of DNS. Metrics of CoreDNS' names mean what they mean there. */
-export const metricHelp: Readonly<Record<string, string>> = {
-  ...pluginHelp,
-  coredns_build_info: 'The version of this program.',
-  coredns_plugin_enabled: 'The plugins of each server block that take part in answers.',
-  coredns_panics_total: 'Questions at which this program failed; they were answered with SERVFAIL.',
-}
+/** Declares every metric of DNS. Metrics of CoreDNS' names mean what they mean there. */
+export const dnsMetrics: readonly MetricSpec[] = [
+  ...pluginMetrics,
+  {
+    type: 'gauge',
+    name: 'coredns_build_info',
+    help: 'The version of this program.',
+    labels: { version: 'machine', revision: 'machine', goversion: 'machine' },
+  },
+  {
+    type: 'gauge',
+    name: 'coredns_plugin_enabled',
+    help: 'The plugins of each server block that take part in answers.',
+    labels: { server: 'configuration', zone: 'configuration', view: [''], name: 'configuration' },
+  },
+  {
+    type: 'counter',
+    name: 'coredns_panics_total',
+    help: 'Questions at which this program failed; they were answered with SERVFAIL.',
+  },
+]
 
 /** The configuration in effect, as metrics show it. */
 export interface ConfiguredDns {

@@ -1,3 +1,4 @@
+import type { MetricSpec } from '../../../observe/index.ts'
 import { addHistogram, createHistogram, type HistogramCounts } from './buckets.ts'
 
 export type MetricLabels = Readonly<Record<string, string>>
@@ -13,11 +14,12 @@ export type Series =
     }
 
 /** Renders the text exposition format of Prometheus. Lines of several threads with equal labels are added up. */
-export function renderSeries(series: readonly Series[], help: Readonly<Record<string, string>>): string {
+export function renderSeries(series: readonly Series[], specs: readonly Pick<MetricSpec, 'name' | 'help'>[]): string {
+  const help = new Map(specs.map((spec) => [spec.name, spec.help]))
   const byName = Map.groupBy(series, ({ name }) => name)
   return Array.from(byName, ([name, lines]) => {
     const kind = lines[0]?.kind ?? 'counter'
-    const head = `# HELP ${name} ${help[name] ?? name}\n# TYPE ${name} ${kind}\n`
+    const head = `# HELP ${name} ${help.get(name) ?? name}\n# TYPE ${name} ${kind}\n`
     return head + [...Map.groupBy(lines, ({ labels }) => renderLabels(labels)).entries()].map(renderGroup).join('')
   }).join('')
 }

@@ -2,7 +2,7 @@ import { dnsPort } from '../../../model/dns-ports.ts'
 import { type Cidr, hostCidr, loopbackCidr } from '../../../model/ip.ts'
 import type { Logger } from '../../../observe/index.ts'
 import { readLinkAddresses } from '../configuration/inputs.ts'
-import { metricHelp } from '../configuration/metrics.ts'
+import { dnsMetrics } from '../configuration/metrics.ts'
 import type { ServerPlan } from '../configuration/server-plan.ts'
 import { HttpEndpoints } from '../http/endpoints.ts'
 import { renderSeries, type Series } from '../metrics/series.ts'
@@ -19,6 +19,8 @@ export interface DnsServerParts {
   readonly unready: () => readonly string[]
   /** The series of the main thread. */
   readonly series: () => Iterable<Series>
+  /** The metrics of the process in text. */
+  readonly processMetrics: () => Promise<string>
   readonly log: Logger
 }
 
@@ -91,6 +93,7 @@ export class DnsServer {
 
   async #renderMetrics(): Promise<string> {
     const ofThreads = await this.#threads.series()
-    return renderSeries([...ofThreads, ...this.#parts.series(), ...this.#http.series()], metricHelp)
+    const own = renderSeries([...ofThreads, ...this.#parts.series(), ...this.#http.series()], dnsMetrics)
+    return own + (await this.#parts.processMetrics())
   }
 }

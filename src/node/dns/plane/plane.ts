@@ -39,6 +39,7 @@ export class DnsPlane implements Component {
     this.#server = new DnsServer({
       clusterCidrs: settings.clusterCidrs,
       unready: () => this.#unready(),
+      processMetrics: parts.processMetrics ?? (async () => ''),
       series: () => [...this.#configuration.series(), ...this.feed.series()],
       log,
     })

@@ -23,5 +23,7 @@ export interface DnsPlaneParts {
   readonly settings: DnsSettings
   /** Starts `ip` for the addresses of the cluster's DNS; `runProgram` by default. */
   readonly run?: Run
+  /** The metrics of the process in text; the metrics endpoint has them after those of DNS. */
+  readonly processMetrics?: () => Promise<string>
   readonly log: Logger
 }

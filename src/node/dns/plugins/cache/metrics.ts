@@ -1,19 +1,71 @@
+import type { MetricSpec } from '../../../../observe/index.ts'
 import type { MetricLabels, Series } from '../../metrics/series.ts'
 import { nameText } from '../../wire/name.ts'
 import type { AnswerCache } from './answer-cache.ts'
 import type { CacheKind } from './lifetime.ts'
 
-export const cacheHelp = {
-  coredns_cache_entries: 'Answers in the cache.',
-  coredns_cache_hits_total: 'Questions answered from the cache.',
-  coredns_cache_misses_total: 'Questions that the cache could not answer.',
-  coredns_cache_requests_total: 'Questions that came to the cache.',
-  coredns_cache_evictions_total: 'Answers dropped before they expired, for lack of space.',
-  coredns_cache_prefetch_total: 'Answers asked for again before they expired.',
-  coredns_cache_drops_total: 'Answers that may not be cached.',
-  coredns_cache_served_stale_total: 'Answers given after they expired.',
-  platnet_dns_cache_bytes: 'Memory of the cached answers.',
-} as const
+const labels = { server: 'configuration', zones: 'configuration', view: [''] } as const
+const kinds = ['success', 'denial'] as const
+/** The labels in CoreDNS' order. */
+const ofKind = { server: 'configuration', type: kinds, zones: 'configuration', view: [''] } as const
+
+/** The metrics of `cache`. */
+export const cacheMetrics: readonly MetricSpec[] = [
+  {
+    type: 'gauge',
+    name: 'coredns_cache_entries',
+    help: 'Answers in the cache.',
+    labels: ofKind,
+  },
+  {
+    type: 'counter',
+    name: 'coredns_cache_hits_total',
+    help: 'Questions answered from the cache.',
+    labels: ofKind,
+  },
+  {
+    type: 'counter',
+    name: 'coredns_cache_misses_total',
+    help: 'Questions that the cache could not answer.',
+    labels,
+  },
+  {
+    type: 'counter',
+    name: 'coredns_cache_requests_total',
+    help: 'Questions that came to the cache.',
+    labels,
+  },
+  {
+    type: 'counter',
+    name: 'coredns_cache_evictions_total',
+    help: 'Answers dropped before they expired, for lack of space.',
+    labels: ofKind,
+  },
+  {
+    type: 'counter',
+    name: 'coredns_cache_prefetch_total',
+    help: 'Answers asked for again before they expired.',
+    labels,
+  },
+  {
+    type: 'counter',
+    name: 'coredns_cache_drops_total',
+    help: 'Answers that may not be cached.',
+    labels,
+  },
+  {
+    type: 'counter',
+    name: 'coredns_cache_served_stale_total',
+    help: 'Answers given after they expired.',
+    labels,
+  },
+  {
+    type: 'gauge',
+    name: 'platnet_dns_cache_bytes',
+    help: 'Memory of the cached answers.',
+    labels,
+  },
+]
 
 /** The labels of a cache: its server block and the zones it caches. */
 export interface CacheLabels {
@@ -22,8 +74,6 @@ export interface CacheLabels {
 }
 
 type Hits = Readonly<Record<CacheKind, number>>
-
-const kinds = ['success', 'denial'] as const
 
 /** Yields the counts of one block's cache on the resolver thread. */
 export function* cacheSeries(cacheLabels: CacheLabels, cache: AnswerCache): Iterable<Series> {

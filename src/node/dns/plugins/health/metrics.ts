@@ -1,13 +1,23 @@
 import { get } from 'node:http'
 import { Periodic } from '../../../../loop/periodic.ts'
+import type { MetricSpec } from '../../../../observe/index.ts'
 import { createHistogram, observe, slimTimeBounds } from '../../metrics/buckets.ts'
 import type { Series } from '../../metrics/series.ts'
 
-export const healthHelp = {
-  coredns_health_request_duration_seconds:
-    'Time from a request to our own health endpoint, once a second, to its answer.',
-  coredns_health_request_failures_total: 'Requests that our own health endpoint did not answer.',
-} as const
+/** The metrics of `health`. */
+export const healthMetrics: readonly MetricSpec[] = [
+  {
+    type: 'histogram',
+    name: 'coredns_health_request_duration_seconds',
+    help: 'Time from a request to our own health endpoint, once a second, to its answer.',
+    buckets: slimTimeBounds,
+  },
+  {
+    type: 'counter',
+    name: 'coredns_health_request_failures_total',
+    help: 'Requests that our own health endpoint did not answer.',
+  },
+]
 
 const timeoutMs = 5_000
 

@@ -1,11 +1,22 @@
+import type { MetricSpec } from '../../../../observe/index.ts'
 import type { Series } from '../../metrics/series.ts'
 import { HostsAnswers } from './hosts-answers.ts'
 import type { HostsSettings } from './settings.ts'
 
-export const hostsHelp = {
-  coredns_hosts_entries: 'Answers of hosts, by name and by address.',
-  coredns_hosts_reload_timestamp_seconds: 'When hosts was last read.',
-} as const
+/** The metrics of `hosts`. */
+export const hostsMetrics: readonly MetricSpec[] = [
+  {
+    type: 'gauge',
+    name: 'coredns_hosts_entries',
+    help: 'Answers of hosts, by name and by address.',
+    labels: { hostsfile: 'configuration' },
+  },
+  {
+    type: 'gauge',
+    name: 'coredns_hosts_reload_timestamp_seconds',
+    help: 'When hosts was last read.',
+  },
+]
 
 /** Returns how many answers each hosts file gives. */
 export type HostsEntries = () => ReadonlyMap<string, number>

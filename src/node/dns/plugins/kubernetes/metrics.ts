@@ -1,10 +1,22 @@
+import type { MetricSpec } from '../../../../observe/index.ts'
 import { createHistogram, observe, programmingBounds } from '../../metrics/buckets.ts'
 import type { Series } from '../../metrics/series.ts'
 
-export const kubernetesHelp = {
-  coredns_kubernetes_dns_programming_duration_seconds: 'Time from a change of endpoints to the answers that have it.',
-  platnet_dns_names: "Names of the cluster's zones.",
-} as const
+/** The metrics of `kubernetes`. */
+export const kubernetesMetrics: readonly MetricSpec[] = [
+  {
+    type: 'histogram',
+    name: 'coredns_kubernetes_dns_programming_duration_seconds',
+    help: 'Time from a change of endpoints to the answers that have it.',
+    labels: { service_kind: ['headless_with_selector'] },
+    buckets: programmingBounds,
+  },
+  {
+    type: 'gauge',
+    name: 'platnet_dns_names',
+    help: "Names of the cluster's zones.",
+  },
+]
 
 /** Measures how long changes of endpoints take to reach the answers (CoreDNS' "DNS programming latency"). */
 export class KubernetesMetrics {

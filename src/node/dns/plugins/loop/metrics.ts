@@ -1,6 +1,14 @@
+import type { MetricSpec } from '../../../../observe/index.ts'
 import type { Series } from '../../metrics/series.ts'
 
-export const loopHelp = { platnet_dns_loops_total: 'Upstreams whose queries came back to this server.' } as const
+/** The metrics of `loop`. */
+export const loopMetrics: readonly MetricSpec[] = [
+  {
+    type: 'counter',
+    name: 'platnet_dns_loops_total',
+    help: 'Upstreams whose queries came back to this server.',
+  },
+]
 
 /** Counts the forwarding loops that were found. */
 export class LoopMetrics {

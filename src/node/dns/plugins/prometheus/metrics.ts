@@ -1,17 +1,9 @@
+import type { MetricSpec } from '../../../../observe/index.ts'
 import { createHistogram, type HistogramCounts, observe, sizeBounds, timeBounds } from '../../metrics/buckets.ts'
 import type { MetricLabels, Series } from '../../metrics/series.ts'
 import { rcodeName, recordType, typeName } from '../../wire/codes.ts'
 import { nameText } from '../../wire/name.ts'
 import type { Transport } from '../client.ts'
-
-export const requestHelp = {
-  coredns_dns_requests_total: 'Questions.',
-  coredns_dns_responses_total: 'Answers, by rcode and by the plugin that gave them.',
-  coredns_dns_do_requests_total: 'Questions with the DO bit.',
-  coredns_dns_request_duration_seconds: 'Time from a question to its answer.',
-  coredns_dns_request_size_bytes: 'Sizes of questions.',
-  coredns_dns_response_size_bytes: 'Sizes of answers.',
-} as const
 
 /** The record types with a label of their own in CoreDNS' metrics. All others are `other`. */
 const countedTypes = [
@@ -35,6 +27,54 @@ const countedTypes = [
   recordType.AXFR,
   recordType.ANY,
 ] as const
+
+const typeLabels = [...countedTypes.map(typeName), 'other']
+
+const block = { server: 'configuration', zone: 'configuration', view: [''] } as const
+const protos = ['udp', 'tcp'] as const
+
+/** The metrics of questions and answers. */
+export const requestMetrics: readonly MetricSpec[] = [
+  {
+    type: 'counter',
+    name: 'coredns_dns_requests_total',
+    help: 'Questions.',
+    labels: { ...block, proto: protos, family: ['1', '2'], type: typeLabels },
+  },
+  {
+    type: 'counter',
+    name: 'coredns_dns_responses_total',
+    help: 'Answers, by rcode and by the plugin that gave them.',
+    labels: { ...block, rcode: 'codes', plugin: 'configuration' },
+  },
+  {
+    type: 'counter',
+    name: 'coredns_dns_do_requests_total',
+    help: 'Questions with the DO bit.',
+    labels: block,
+  },
+  {
+    type: 'histogram',
+    name: 'coredns_dns_request_duration_seconds',
+    help: 'Time from a question to its answer.',
+    labels: block,
+    buckets: timeBounds,
+  },
+  {
+    type: 'histogram',
+    name: 'coredns_dns_request_size_bytes',
+    help: 'Sizes of questions.',
+    labels: { ...block, proto: protos },
+    buckets: sizeBounds,
+  },
+  {
+    type: 'histogram',
+    name: 'coredns_dns_response_size_bytes',
+    help: 'Sizes of answers.',
+    labels: { ...block, proto: protos },
+    buckets: sizeBounds,
+  },
+]
 
 const typeSlots = new Uint8Array(256).fill(countedTypes.length)
 for (const [slot, type] of countedTypes.entries()) typeSlots[type] = slot

@@ -1,10 +1,21 @@
 import { createHash } from 'node:crypto'
+import type { MetricSpec } from '../../../../observe/index.ts'
 import type { Series } from '../../metrics/series.ts'
 
-export const reloadHelp = {
-  coredns_reload_version_info: 'The hash of the Corefile in effect.',
-  coredns_reload_failed_total: 'Corefiles that could not be used.',
-} as const
+/** The metrics of `reload`. */
+export const reloadMetrics: readonly MetricSpec[] = [
+  {
+    type: 'gauge',
+    name: 'coredns_reload_version_info',
+    help: 'The hash of the Corefile in effect.',
+    labels: { hash: ['sha512'], value: 'configuration' },
+  },
+  {
+    type: 'counter',
+    name: 'coredns_reload_failed_total',
+    help: 'Corefiles that could not be used.',
+  },
+]
 
 /** Yields the count of failed reloads, and the hash of the Corefile's text where a block has `reload`. */
 export function* reloadSeries(failedReloads: number, text: string, isEnabled: boolean): Iterable<Series> {

@@ -54,7 +54,7 @@ export class TemplateAnswers {
   /** Makes the reply. A template that does not make a whole record is an error of the configuration: SERVFAIL. */
   #makeReply(template: ActiveTemplate, data: TemplateData): Reply {
     const { settings, extendedError } = template
-    const labels = { zone: data.zone, class: data.class, type: data.type }
+    const labels = labelsOf(data)
     this.#count('matches_total', labels)
     if (settings.rcode === rcode.SERVFAIL) return emptyReply(rcode.SERVFAIL)
     const made = { answer: [] as DnsRecord[], authority: [] as DnsRecord[], additional: [] as DnsRecord[] }
@@ -69,6 +69,15 @@ export class TemplateAnswers {
       }
     }
     return { rcode: settings.rcode, flags: flag.AA, ...made, extendedError }
+  }
+}
+
+/** The codes that have no name are chosen by clients: one label value stands for all of them. */
+function labelsOf({ zone, class: ofClass, type }: TemplateData): Readonly<Record<'zone' | 'class' | 'type', string>> {
+  return {
+    zone,
+    class: /^CLASS\d/.test(ofClass) ? 'other' : ofClass,
+    type: /^TYPE\d/.test(type) ? 'other' : type,
   }
 }
 

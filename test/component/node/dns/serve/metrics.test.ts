@@ -16,7 +16,9 @@ test("what the threads count is added up under CoreDNS' names and labels", async
     for (let count = 0; count < 40; count += 1) await server.ask(makeQuery('web.default.svc.cluster.local.', 1))
     for (let count = 0; count < 3; count += 1) await server.ask(makeQuery('www.example.com.', 28))
     await server.askOverTcp([makeQuery('no.default.svc.cluster.local.', 1)])
-    const text = renderSeries(await server.threads.series(), { coredns_dns_requests_total: 'Questions.' })
+    const text = renderSeries(await server.threads.series(), [
+      { name: 'coredns_dns_requests_total', help: 'Questions.' },
+    ])
     for (const line of [
       '# HELP coredns_dns_requests_total Questions.',
       '# TYPE coredns_dns_requests_total counter',

@@ -1,0 +1,50 @@
+import { apiMetrics } from '../api/metrics.ts'
+import { clientMetrics } from '../client/index.ts'
+import { controllerMetrics } from '../controllers/runtime/metrics.ts'
+import { cniMetrics } from '../node/cni/metrics.ts'
+import { dnsMetrics } from '../node/dns/configuration/metrics.ts'
+import { ingressMetrics } from '../node/ingress/metrics.ts'
+import { podsMetrics } from '../node/pods/metrics.ts'
+import { policyMetrics } from '../node/policy/metrics.ts'
+import { collectedMetrics, conntrackMetrics, syncMetrics } from '../node/proxy/metric-specs.ts'
+import { routesMetrics } from '../node/routes/metrics.ts'
+import { type MetricGroup, processMetrics } from '../observe/index.ts'
+
+const { leftOut, ...requests } = clientMetrics
+
+/** The endpoints that serve metrics. */
+export const endpoints = {
+  api: 'API server, HTTPS 6443',
+  managers: 'controller manager, HTTP 8080, and scheduler, HTTP 8081',
+  agent: 'agent, HTTPS 10250',
+  dns: 'DNS, HTTP 9153',
+} as const
+
+/** Every metric of the program, by the endpoint that serves it and by owner. */
+export const metricGroups: readonly MetricGroup[] = [
+  { title: 'API server', endpoint: endpoints.api, specs: Object.values(apiMetrics) },
+  {
+    title: 'Controller manager and scheduler',
+    endpoint: endpoints.managers,
+    specs: [...Object.values(controllerMetrics), ...Object.values(requests)],
+  },
+  { title: 'Requests of the agent', endpoint: endpoints.agent, specs: [...Object.values(requests), leftOut] },
+  {
+    title: 'Service proxy',
+    endpoint: endpoints.agent,
+    specs: [syncMetrics, conntrackMetrics, collectedMetrics].flatMap((specs) => Object.values(specs)),
+  },
+  { title: 'NetworkPolicies', endpoint: endpoints.agent, specs: Object.values(policyMetrics) },
+  { title: 'Ingress', endpoint: endpoints.agent, specs: Object.values(ingressMetrics) },
+  {
+    title: 'Pods and their networks',
+    endpoint: endpoints.agent,
+    specs: [podsMetrics, cniMetrics, routesMetrics].flatMap((specs) => Object.values(specs)),
+  },
+  { title: 'DNS', endpoint: endpoints.dns, specs: dnsMetrics },
+  {
+    title: 'The process',
+    endpoint: 'every endpoint; 9153 has those that begin with `process_`',
+    specs: processMetrics,
+  },
+]
