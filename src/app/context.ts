@@ -1,5 +1,6 @@
 import type { LoadedOptions } from '../config/index.ts'
 import {
+  buildMetric,
   chooseFormat,
   createLogging,
   createMetrics,
@@ -47,11 +48,5 @@ export async function createContext(
 function addBuildInfo(metrics: Metrics): void {
   const { version, commit = '' } = readBuildInfo()
   const labels = { version, revision: commit, nodeversion: process.version }
-  metrics
-    .gauge({
-      name: 'platnet_build_info',
-      help: 'Always 1; the labels are the version, its commit and the Node it runs on.',
-      labels: ['version', 'revision', 'nodeversion'],
-    })
-    .set(1, labels)
+  metrics.gauge(buildMetric).set(1, labels)
 }

@@ -152,3 +152,11 @@ export const processMetrics: readonly MetricSpec[] = [
     buckets: [0.001, 0.01, 0.1, 1, 2, 5],
   },
 ]
+
+/** The metric that names the build. */
+export const buildMetric = {
+  type: 'gauge',
+  name: 'platnet_build_info',
+  help: 'Always 1; the labels are the version, its commit and the Node it runs on.',
+  labels: { version: 'machine', revision: 'machine', nodeversion: 'machine' },
+} as const satisfies MetricSpec

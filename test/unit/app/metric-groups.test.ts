@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { endpoints, metricGroups } from '../../../src/app/metric-groups.ts'
-import { createMetrics, type MetricSpec, processMetrics } from '../../../src/observe/index.ts'
+import { createMetrics, type LabelValues, type MetricSpec, processMetrics } from '../../../src/observe/index.ts'
 
 const specs = metricGroups.flatMap((group) => group.specs)
 const namesOf = (chosen: readonly MetricSpec[]) => [...new Set(chosen.map(({ name }) => name))].sort()
@@ -38,7 +38,7 @@ test('Every histogram has ascending buckets, and only histograms have them.', ()
 })
 
 test('Names of API objects are labels of few metrics, and no label is what a client sends.', () => {
-  const withBound = (bound: string) => specs.filter(({ labels = {} }) => Object.values(labels).includes(bound))
+  const withBound = (bound: LabelValues) => specs.filter(({ labels = {} }) => Object.values(labels).includes(bound))
   assert.deepEqual(namesOf(withBound('objects')), [
     'platnet_ingress_certificate_expiry_timestamp_seconds',
     'platnet_ingress_requests_total',
