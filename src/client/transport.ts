@@ -32,7 +32,7 @@ export interface HttpResponse {
 }
 
 /** A request that was answered with a status, or that no answer came to. */
-export interface SentRequest {
+interface SentRequest {
   readonly method: HttpRequest['method']
   /** Undefined where no answer came. */
   readonly status: number | undefined
