@@ -1,4 +1,5 @@
-import type { MetricSpec, Metrics } from '../observe/index.ts'
+import type { MetricSpec } from '../model/metric-spec.ts'
+import type { Metrics } from '../observe/index.ts'
 import { countObjects } from './count-objects.ts'
 import type { Registry } from './resources/registry.ts'
 import type { Route } from './route/route.ts'

@@ -1,4 +1,4 @@
-import type { LabelValues, MetricSpec } from './metrics.ts'
+import type { LabelValues, MetricSpec } from '../model/metric-spec.ts'
 
 /** Metrics of one owner. */
 export interface MetricGroup {

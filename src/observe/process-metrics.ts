@@ -1,4 +1,4 @@
-import type { MetricSpec } from './metrics.ts'
+import type { MetricSpec } from '../model/metric-spec.ts'
 
 /** The metrics of the process, which prom-client collects: documented here, registered by `createMetrics`. */
 export const processMetrics: readonly MetricSpec[] = [

@@ -1,4 +1,5 @@
-import type { MetricSpec, Metrics } from '../../observe/index.ts'
+import type { MetricSpec } from '../../model/metric-spec.ts'
+import type { Metrics } from '../../observe/index.ts'
 import type { GateMetrics } from './gate.ts'
 
 export interface NetworkMetrics {

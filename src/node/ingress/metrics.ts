@@ -1,5 +1,6 @@
 import { type ObjectKey, splitObjectKey } from '../../model/api-object.ts'
-import type { MetricSpec, Metrics } from '../../observe/index.ts'
+import type { MetricSpec } from '../../model/metric-spec.ts'
+import type { Metrics } from '../../observe/index.ts'
 import type { ServedRequest } from './driver.ts'
 import type { IngressStatus } from './status.ts'
 

@@ -1,5 +1,6 @@
 import type { IpFamily } from '../../model/ip.ts'
-import type { MetricSpec, Metrics } from '../../observe/index.ts'
+import type { MetricSpec } from '../../model/metric-spec.ts'
+import type { Metrics } from '../../observe/index.ts'
 import type { ClusterState } from './cluster-state.ts'
 import { DeniedByPolicy, type DeniedCount } from './denied-counts.ts'
 import type { FlowCutterMetrics } from './flow-cutter.ts'

@@ -1,4 +1,4 @@
-import type { MetricSpec } from '../../observe/index.ts'
+import type { MetricSpec } from '../../model/metric-spec.ts'
 import { claimRefusals } from './service-claims.ts'
 
 /** From 1 ms doubling to 16 s, as kube-proxy's dashboards expect. */

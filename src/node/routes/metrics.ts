@@ -1,4 +1,5 @@
-import type { MetricSpec, Metrics } from '../../observe/index.ts'
+import type { MetricSpec } from '../../model/metric-spec.ts'
+import type { Metrics } from '../../observe/index.ts'
 import { type ClaimReason, claimReasons, type RefusedClaim } from './claims.ts'
 
 /** The metrics of routes to other nodes. */

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { endpoints, metricGroups } from '../../../src/app/metric-groups.ts'
-import { createMetrics, type LabelValues, type MetricSpec, processMetrics } from '../../../src/observe/index.ts'
+import type { LabelValues, MetricSpec } from '../../../src/model/metric-spec.ts'
+import { createMetrics, processMetrics } from '../../../src/observe/index.ts'
 
 const specs = metricGroups.flatMap((group) => group.specs)
 const namesOf = (chosen: readonly MetricSpec[]) => [...new Set(chosen.map(({ name }) => name))].sort()

@@ -1,4 +1,4 @@
-import type { MetricSpec } from '../../../observe/index.ts'
+import type { MetricSpec } from '../../../model/metric-spec.ts'
 import type { Series } from '../metrics/series.ts'
 import { type HostsEntries, hostsSeries } from '../plugins/hosts/metrics.ts'
 import { pluginMetrics } from '../plugins/metric-specs.ts'

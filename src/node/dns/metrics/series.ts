@@ -1,4 +1,4 @@
-import type { MetricSpec } from '../../../observe/index.ts'
+import type { MetricSpec } from '../../../model/metric-spec.ts'
 import { addHistogram, createHistogram, type HistogramCounts } from './buckets.ts'
 
 export type MetricLabels = Readonly<Record<string, string>>

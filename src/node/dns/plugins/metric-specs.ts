@@ -1,4 +1,4 @@
-import type { MetricSpec } from '../../../observe/index.ts'
+import type { MetricSpec } from '../../../model/metric-spec.ts'
 import { cacheMetrics } from './cache/metrics.ts'
 import { forwardMetrics } from './forward/metrics.ts'
 import { healthMetrics } from './health/metrics.ts'

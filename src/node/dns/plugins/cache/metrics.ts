@@ -1,4 +1,4 @@
-import type { MetricSpec } from '../../../../observe/index.ts'
+import type { MetricSpec } from '../../../../model/metric-spec.ts'
 import type { MetricLabels, Series } from '../../metrics/series.ts'
 import { nameText } from '../../wire/name.ts'
 import type { AnswerCache } from './answer-cache.ts'

@@ -1,4 +1,4 @@
-import type { MetricSpec } from '../../../../observe/index.ts'
+import type { MetricSpec } from '../../../../model/metric-spec.ts'
 import { createHistogram, type HistogramCounts, observe, timeBounds } from '../../metrics/buckets.ts'
 import type { MetricLabels, Series } from '../../metrics/series.ts'
 import { rcodeName } from '../../wire/codes.ts'

@@ -1,6 +1,6 @@
 import { get } from 'node:http'
 import { Periodic } from '../../../../loop/periodic.ts'
-import type { MetricSpec } from '../../../../observe/index.ts'
+import type { MetricSpec } from '../../../../model/metric-spec.ts'
 import { createHistogram, observe, slimTimeBounds } from '../../metrics/buckets.ts'
 import type { Series } from '../../metrics/series.ts'
 

@@ -1,4 +1,4 @@
-import type { MetricSpec } from '../../../../observe/index.ts'
+import type { MetricSpec } from '../../../../model/metric-spec.ts'
 import type { Series } from '../../metrics/series.ts'
 import { HostsAnswers } from './hosts-answers.ts'
 import type { HostsSettings } from './settings.ts'

@@ -1,4 +1,4 @@
-import type { MetricSpec } from '../../../../observe/index.ts'
+import type { MetricSpec } from '../../../../model/metric-spec.ts'
 import { createHistogram, observe, programmingBounds } from '../../metrics/buckets.ts'
 import type { Series } from '../../metrics/series.ts'
 

@@ -1,4 +1,4 @@
-import type { MetricSpec } from '../../../../observe/index.ts'
+import type { MetricSpec } from '../../../../model/metric-spec.ts'
 import type { Series } from '../../metrics/series.ts'
 
 /** The metrics of `loop`. */

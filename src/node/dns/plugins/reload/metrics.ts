@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { MetricSpec } from '../../../../observe/index.ts'
+import type { MetricSpec } from '../../../../model/metric-spec.ts'
 import type { Series } from '../../metrics/series.ts'
 
 /** The metrics of `reload`. */

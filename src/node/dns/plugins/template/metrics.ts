@@ -1,4 +1,4 @@
-import type { MetricSpec } from '../../../../observe/index.ts'
+import type { MetricSpec } from '../../../../model/metric-spec.ts'
 import { recordClass, recordType } from '../../wire/codes.ts'
 
 const labels = {
