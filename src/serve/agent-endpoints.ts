@@ -6,6 +6,8 @@ import { createRouter, type GetHandler } from './router.ts'
 
 export interface AgentEndpoints {
   readonly metrics: Metrics
+  /** Returns what the node and its containers use, in Prometheus' text format. */
+  readonly usage: () => string
   /** The `/configz` document, secrets already redacted. */
   readonly configz: () => unknown
   readonly components: () => readonly Component[]
@@ -14,11 +16,19 @@ export interface AgentEndpoints {
   readonly log: Logger
 }
 
-/** `/metrics`, `/configz`, `/healthz`, `/livez`, `/readyz` (also `/readyz/<component>`) of a node agent. */
-export function createAgentEndpoints({ metrics, configz, components, access, log }: AgentEndpoints): RequestListener {
+/** `/metrics`, `/metrics/resource`, `/configz`, `/healthz`, `/livez`, `/readyz` (also `/readyz/<component>`) of a node agent. */
+export function createAgentEndpoints({
+  metrics,
+  usage,
+  configz,
+  components,
+  access,
+  log,
+}: AgentEndpoints): RequestListener {
   return createRouter(
     {
       '/metrics': guard(access, 'metrics', async () => ({ status: 200, ...(await metrics.text()) })),
+      '/metrics/resource': guard(access, 'metrics', () => ({ status: 200, contentType: usageType, body: usage() })),
       '/configz': guard(access, 'configz', () => ({
         status: 200,
         contentType: 'application/json',
@@ -30,13 +40,15 @@ export function createAgentEndpoints({ metrics, configz, components, access, log
   )
 }
 
+const usageType = 'text/plain; version=0.0.4; charset=utf-8'
+
 /** `/metrics` and health of a part of the server. */
 export function createComponentEndpoints({
   metrics,
   components,
   access,
   log,
-}: Omit<AgentEndpoints, 'configz'>): RequestListener {
+}: Omit<AgentEndpoints, 'configz' | 'usage'>): RequestListener {
   const scrape = guard(access, 'metrics', async () => ({ status: 200, ...(await metrics.text()) }))
   return createRouter({ ...allHealthRoutes(components), '/metrics': scrape }, (error, path) =>
     log.error('an endpoint failed', { path, error }),

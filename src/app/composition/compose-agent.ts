@@ -14,6 +14,7 @@ import { unspecifiedIpv4 } from '../../model/ip.ts'
 import { CniGate, createGateMetrics } from '../../node/cni/index.ts'
 import { createControlSocket } from '../../node/control/index.ts'
 import type { DnsPlane } from '../../node/dns/index.ts'
+import { PodFolders, UsageEndpoint } from '../../node/pods/index.ts'
 import { type NodeNetwork, NodeRegistration } from '../../node/registration/index.ts'
 import { readBaseChains } from '../../node/rules/index.ts'
 import {
@@ -31,7 +32,7 @@ import { ClusterConnection } from './cluster-connection.ts'
 import { dataPaths, ensureAgentTls } from './cluster-files.ts'
 import { composeDns, composeDnsSources, dnsQuestions } from './compose-dns.ts'
 import { composeIngress, type IngressSide } from './compose-ingress.ts'
-import { composePods, type PodsParts } from './compose-pods.ts'
+import { composePods, type PodsParts, podsFolder } from './compose-pods.ts'
 import { composePolicy, type PolicySide } from './compose-policy.ts'
 import { composeProxy, type ProxySide } from './compose-proxy.ts'
 import { agentAccess, tellTrouble } from './delegated-access.ts'
@@ -165,8 +166,10 @@ async function composeEndpoints(
   const log = context.logging.logger('platform_kubelet').child('endpoints')
   const token = await ensureToken(dataPaths(app.dataDir).agentToken)
   const tls = await ensureAgentTls(app.dataDir, { name: findNodeName(node.nodeName), ip: node.nodeIp })
+  const usage = new UsageEndpoint(new PodFolders(podsFolder(context.options.values)), log.child('usage'))
   const handler = createAgentEndpoints({
     metrics: context.metrics,
+    usage: () => usage.text(),
     configz: () => configzDocument(context.options.resolved),
     components: () => components,
     access: {

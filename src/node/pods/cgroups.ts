@@ -2,12 +2,15 @@ import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'n
 import { join } from 'node:path'
 import { describeError } from '../../model/errors.ts'
 import type { Limits } from './container-launch.ts'
+import type { ContainerRun } from './runtime.ts'
 
 /** The hierarchy of each controller. A machine can have both versions mounted (hybrid), with each controller in one of them. */
 export interface CgroupLayout {
   readonly memory: Hierarchy | undefined
   readonly cpu: Hierarchy | undefined
   readonly pids: Hierarchy | undefined
+  /** The hierarchy that counts CPU time: of version 1 alone, because version 2 counts in every group. */
+  readonly cpuacct: Hierarchy | undefined
 }
 
 /** The limits of one container; `processes` is ignored on a machine without the controller. */
@@ -38,10 +41,14 @@ export function detectCgroups(root = '/sys/fs/cgroup'): CgroupLayout {
     const legacy = join(root, controller)
     return existsSync(join(legacy, 'cgroup.procs')) ? { version: 1, root: legacy } : undefined
   }
-  return { memory: find('memory'), cpu: find('cpu'), pids: find('pids') }
+  return { memory: find('memory'), cpu: find('cpu'), pids: find('pids'), cpuacct: find('cpuacct') }
 }
 
-/** Creates the control groups of one container with its limits. Never throws: a limit that cannot be set is in `problems`. */
+/**
+ * Creates the control groups of one container with its limits, and those that only count what it uses. Never throws: a
+ * limit that cannot be set is in `problems`. A group that only counts and cannot be created is left out: the container
+ * then has no figures.
+ */
 export function makeCgroups(layout: CgroupLayout, name: string, limits: GroupLimits): ContainerCgroups {
   const folders = new Set<string>()
   const problems: string[] = []
@@ -57,13 +64,25 @@ export function makeCgroups(layout: CgroupLayout, name: string, limits: GroupLim
       problems.push(`the ${controller} limit does not hold: ${describeError(error)}`)
     }
   }
+  for (const folder of makeCountingGroups(layout, name)) folders.add(folder)
   return { folders: [...folders], problems }
+}
+
+function makeCountingGroups(layout: CgroupLayout, name: string): readonly string[] {
+  return (['memory', 'cpu', 'cpuacct'] as const).flatMap((controller) => {
+    const hierarchy = layout[controller]
+    try {
+      return hierarchy === undefined ? [] : [makeGroup(hierarchy, controller, name, [])]
+    } catch {
+      return []
+    }
+  })
 }
 
 /** Removes the control groups of a container that has ended. Does nothing for groups that do not exist. */
 export function removeCgroups(layout: CgroupLayout, name: string): void {
-  for (const hierarchy of [layout.memory, layout.cpu, layout.pids]) {
-    const folder = hierarchy && join(hierarchy.root, ownFolder, name)
+  for (const hierarchy of [layout.memory, layout.cpu, layout.pids, layout.cpuacct]) {
+    const folder = hierarchy && groupFolder(hierarchy, name)
     if (folder === undefined || !existsSync(folder)) continue
     try {
       rmdirSync(folder)
@@ -71,6 +90,16 @@ export function removeCgroups(layout: CgroupLayout, name: string): void {
       // The group still has a process. It uses little memory, and the next removal of the pod's groups tries again.
     }
   }
+}
+
+/** Returns the folder of a container's group. */
+export function groupFolder({ root }: Hierarchy, name: string): string {
+  return join(root, ownFolder, name)
+}
+
+/** Returns the name of the groups of one run of a container. */
+export function cgroupName(uid: string, { container, attempt }: ContainerRun): string {
+  return `${uid}-${container}-${attempt}`
 }
 
 /** Returns file names and texts by controller. Version 2 has both numbers of a CPU limit in one file. */

@@ -14,7 +14,7 @@ import {
 import type { Ip } from '../../model/ip.ts'
 import type { Logger } from '../../observe/index.ts'
 import type { CniSandbox, StallReason } from '../cni/index.ts'
-import { type CgroupLayout, makeCgroups, removeCgroups } from './cgroups.ts'
+import { type CgroupLayout, cgroupName, makeCgroups, removeCgroups } from './cgroups.ts'
 import { claimRun, findProgram, findShim, readRun } from './container-files.ts'
 import { hostnameOf, type Launch } from './container-launch.ts'
 import { enterEarlierRun } from './earlier-run.ts'
@@ -94,7 +94,7 @@ export class ProcessRuntime implements PodRuntime {
     rmSync(folder, { recursive: true, force: true })
     await this.#removeEarlierRuns(sandbox, run)
     await mkdir(folder, { recursive: true, mode: 0o700 })
-    const { folders: groups, problems } = makeCgroups(cgroups, cgroupName(sandbox, run), {
+    const { folders: groups, problems } = makeCgroups(cgroups, cgroupName(sandbox.uid, run), {
       ...launch.limits,
       processes: maxProcesses,
     })
@@ -200,7 +200,7 @@ export class ProcessRuntime implements PodRuntime {
     for (const name of listFolder(join(folders.folder(sandbox.uid), 'containers', container))) {
       const earlier = { container, attempt: Number(name) }
       if (earlier.attempt >= attempt - 1) continue
-      removeCgroups(cgroups, cgroupName(sandbox, earlier))
+      removeCgroups(cgroups, cgroupName(sandbox.uid, earlier))
       await rm(folders.runFolder(sandbox.uid, earlier), { recursive: true, force: true })
     }
   }
@@ -209,7 +209,7 @@ export class ProcessRuntime implements PodRuntime {
     const containers = join(this.#parts.folders.folder(sandbox.uid), 'containers')
     for (const container of listFolder(containers)) {
       for (const attempt of listFolder(join(containers, container)))
-        removeCgroups(this.#parts.cgroups, cgroupName(sandbox, { container, attempt: Number(attempt) }))
+        removeCgroups(this.#parts.cgroups, cgroupName(sandbox.uid, { container, attempt: Number(attempt) }))
     }
   }
 
@@ -234,8 +234,4 @@ export class ProcessRuntime implements PodRuntime {
       ...(bandwidth && { bandwidth }),
     }
   }
-}
-
-function cgroupName({ uid }: PodSandbox, { container, attempt }: ContainerRun): string {
-  return `${uid}-${container}-${attempt}`
 }

@@ -28,6 +28,7 @@ interface Changes {
 
 function endpoints(changes: Changes = {}) {
   return createAgentEndpoints({
+    usage: () => 'node_cpu_usage_seconds_total 1 2\n',
     metrics: createMetrics(),
     configz: changes.configz ?? (() => ({ options: {} })),
     components: () => [proxy],
@@ -70,7 +71,7 @@ test('From loopback metrics and configuration are open.', async (context) => {
 
 test('From elsewhere metrics and configuration need a valid bearer token.', async (context) => {
   const get = await remotely(context, endpoints({ tokens: ['', 'good-token'] }))
-  for (const path of ['/metrics', '/configz']) {
+  for (const path of ['/metrics', '/metrics/resource', '/configz']) {
     const nothing = await get(path)
     assert.equal(nothing.status, 401)
     assert.equal(nothing.headers['www-authenticate'], 'Bearer')

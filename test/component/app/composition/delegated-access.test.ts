@@ -50,9 +50,9 @@ describe('metrics and configuration for identities of the cluster', () => {
       assert.equal((await server.call('POST', `${rbac}/clusterrolebindings`, { body })).code, 201)
       tokens.set(name, (await server.call('POST', `${accounts}/${name}/token`, { body: {} })).body.status.token)
     }
-    await listen('agent', (access) => createAgentEndpoints({ ...parts, configz: () => ({ options: {} }), access }))(
-      await delegate('system:node:node-1', 'system:nodes', (client) => agentAccess(client, 'node-1')),
-    )
+    await listen('agent', (access) =>
+      createAgentEndpoints({ ...parts, usage: () => '', configz: () => ({ options: {} }), access }),
+    )(await delegate('system:node:node-1', 'system:nodes', (client) => agentAccess(client, 'node-1')))
     for (const user of ['system:kube-scheduler', 'system:kube-controller-manager'])
       await listen(user, (access) => createComponentEndpoints({ ...parts, access }))(
         await delegate(user, undefined, componentAccess),

@@ -57,14 +57,28 @@ describe('the control groups of a container', () => {
     ].map((root) => ({ root, ...makeCgroups(detectCgroups(root), 'u-main-0', { processes: 4096 }) }))
     assert.equal(read(second?.root ?? '', 'platnet/u-main-0/pids.max'), '4096')
     assert.equal(read(first?.root ?? '', 'pids/platnet/u-main-0/pids.max'), '4096')
-    assert.deepEqual([none?.folders, none?.problems], [[], []])
+    assert.deepEqual([none?.folders, none?.problems], [[join(none?.root ?? '', 'memory/platnet/u-main-0')], []])
   })
 
-  test('do not exist without limits', (context) => {
+  test('exist without limits too, to count what the container uses, where the machine has them', (context) => {
     const root = makeTree(context, { 'cgroup.controllers': 'cpu memory' })
     const layout = detectCgroups(root)
-    assert.deepEqual(makeCgroups(layout, 'u-main-0', {}), { folders: [], problems: [] })
-    assert.equal(existsSync(join(root, 'platnet')), false)
+    const folder = join(root, 'platnet/u-main-0')
+    assert.deepEqual(makeCgroups(layout, 'u-main-0', {}), { folders: [folder], problems: [] })
+    assert.equal(existsSync(join(folder, 'memory.max')), false)
+    const bare = detectCgroups(makeTree(context, {}))
+    assert.deepEqual(makeCgroups(bare, 'u-main-0', {}), { folders: [], problems: [] })
+  })
+
+  test('are removed with those that count CPU time on a machine with version 1', (context) => {
+    const root = makeTree(context, { 'cpu/cgroup.procs': '', 'cpuacct/cgroup.procs': '' })
+    const layout = detectCgroups(root)
+    const { folders } = makeCgroups(layout, 'u-main-0', {})
+    assert.deepEqual(folders, [join(root, 'cpu/platnet/u-main-0'), join(root, 'cpuacct/platnet/u-main-0')])
     removeCgroups(layout, 'u-main-0')
+    assert.deepEqual(
+      folders.map((folder) => existsSync(folder)),
+      [false, false],
+    )
   })
 })

@@ -28,7 +28,7 @@ function newRuntime(
     isAttached: async () => isAttached,
     collect: async () => {},
   }
-  const cgroups = { cpu: undefined, memory: undefined, pids: undefined }
+  const cgroups = { cpu: undefined, memory: undefined, pids: undefined, cpuacct: undefined }
   const view = { shown: [], hidden: [] }
   const folders = new PodFolders(makeTemporaryFolder(t))
   return {
