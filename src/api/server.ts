@@ -198,6 +198,7 @@ function createListener(options: ApiServerOptions, handler: RequestHandler, read
     name: 'api-server',
     address: bindAddress,
     port,
+    portOption: '--secure-port',
     tls,
     log,
     handler: (request, response) => void ready.then(() => handler.handle(request, response)),

@@ -1,5 +1,4 @@
 import { checkHost } from '../app/commands/check.ts'
-import { optionGroups } from '../app/option-groups.ts'
 import type { Finding } from '../host/index.ts'
 import { exitCodes } from './exit-code.ts'
 import { type AddCommand, addOptionFlags, loadCommandOptions, print } from './program.ts'
@@ -7,10 +6,8 @@ import { type AddCommand, addOptionFlags, loadCommandOptions, print } from './pr
 /** `platnet check` prints what this machine has and lacks; exit code 1 if something is missing, 4 without privilege. */
 export const addCheckCommand: AddCommand = (program, context) => {
   const command = program.command('check').description('checks whether this machine can run Platnet; changes nothing')
-  addOptionFlags(command, optionGroups, 'run').action(async () => {
-    const { findings, lacksPrivilege } = await checkHost(
-      await loadCommandOptions(command, optionGroups, context, 'run'),
-    )
+  addOptionFlags(command, 'run').action(async () => {
+    const { findings, lacksPrivilege } = await checkHost(await loadCommandOptions(command, context, 'run'))
     for (const finding of findings) print(context, printFinding(finding))
     if (lacksPrivilege) context.finish(exitCodes.noPrivilege)
     else if (findings.some(({ level }) => level === 'fail')) context.finish(exitCodes.failure)

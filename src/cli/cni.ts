@@ -12,7 +12,6 @@ import {
   sandboxOfCli,
 } from '../app/commands/cni.ts'
 import type { Options } from '../app/context.ts'
-import { optionGroups } from '../app/option-groups.ts'
 import { printFinding } from './check.ts'
 import { exitCodes } from './exit-code.ts'
 import { type AddCommand, addOptionFlags, type CliContext, loadCommandOptions, print } from './program.ts'
@@ -33,8 +32,8 @@ type Work = (options: Options, context: CliContext, user: CniUser) => Promise<vo
 
 function addSubcommand(cni: Command, context: CliContext, name: string, description: string, work: Work): void {
   const command = cni.command(name).description(description)
-  addOptionFlags(command, optionGroups, 'agent').action(async () => {
-    const options = await loadCommandOptions(command, optionGroups, context, 'agent')
+  addOptionFlags(command, 'agent').action(async () => {
+    const options = await loadCommandOptions(command, context, 'agent')
     await withUser(context, false, (user) => work(options, context, user))
   })
 }
@@ -58,8 +57,8 @@ function addDoctor(cni: Command, context: CliContext): void {
     .command('doctor')
     .description('finds what is wrong with the networks of this node')
     .option('--fix', 'repair leaked addresses, orphan chains, empty results and missing links', false)
-  addOptionFlags(command, optionGroups, 'agent').action(async ({ fix }: { fix: boolean }) => {
-    const options = await loadCommandOptions(command, optionGroups, context, 'agent')
+  addOptionFlags(command, 'agent').action(async ({ fix }: { fix: boolean }) => {
+    const options = await loadCommandOptions(command, context, 'agent')
     await withUser(context, false, async (user) => {
       if (fix) await repair(options, context, user)
       const findings = await examineCni(options, user)
@@ -92,8 +91,8 @@ function addSandboxCommand(
     .option('--ifname <name>', 'the interface in the namespace', 'eth0')
     .option('--pod <namespace/name>', 'the pod that plugins receive', 'default/cli')
     .addOption(publish.argParser(parsePublish).default([], 'none'))
-  addOptionFlags(command, optionGroups, 'agent').action(async (netns: string, flags: SandboxRequest) => {
-    const options = await loadCommandOptions(command, optionGroups, context, 'agent')
+  addOptionFlags(command, 'agent').action(async (netns: string, flags: SandboxRequest) => {
+    const options = await loadCommandOptions(command, context, 'agent')
     await withUser(context, name === 'add', (user) =>
       work(sandboxOfCli(netns, flags), cniRuntimeOfCli(options, user), context),
     )

@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { refuseConflicts } from '../app/option-conflicts.ts'
 import { optionGroups } from '../app/option-groups.ts'
 import { configYaml, fileSchema, loadOptions, readConfigFile } from '../config/index.ts'
 import { addOptionFlags, type CliContext, loadCommandOptions } from './program.ts'
@@ -12,7 +13,7 @@ export function addConfigCommand(program: Command, context: CliContext): void {
     .description('check a configuration file')
     .argument('<file>')
     .action(async (path: string) => {
-      loadOptions(optionGroups, { file: await readConfigFile(path) })
+      refuseConflicts(loadOptions(optionGroups, { file: await readConfigFile(path) }))
       context.stdout.write(`${path}: ok\n`)
     })
   config
@@ -28,8 +29,8 @@ function addPrintCommand(config: Command, context: CliContext): void {
     .command('print')
     .description('the effective options, each with its source, as a configuration file')
     .action(async () => {
-      const { resolved } = await loadCommandOptions(print, optionGroups, context)
+      const { resolved } = await loadCommandOptions(print, context)
       context.stdout.write(configYaml(resolved))
     })
-  addOptionFlags(print, optionGroups)
+  addOptionFlags(print)
 }

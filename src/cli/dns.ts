@@ -1,6 +1,5 @@
 import DNS from 'dns2'
 import { AskError, askDnsExplanation, type DnsExplanation } from '../app/commands/ask-agent.ts'
-import { optionGroups } from '../app/option-groups.ts'
 import { PlatnetError } from '../model/errors.ts'
 import { type Ip, ipFamily, parseIp } from '../model/ip.ts'
 import { renderRecord } from './dns-record.ts'
@@ -34,8 +33,8 @@ export const addDnsCommand: AddCommand = (program, context) => {
     .option('--dns-server <ip>', 'the server to ask, instead of the address of --cluster-dns')
     .option('--dns-port <port>', 'the port there', '53')
     .option('--tcp', 'ask over TCP')
-  addOptionFlags(command, optionGroups, 'agent').action(async (name: string, type: string, flags: QueryFlags) => {
-    const { values } = await loadCommandOptions(command, optionGroups, context, 'agent')
+  addOptionFlags(command, 'agent').action(async (name: string, type: string, flags: QueryFlags) => {
+    const { values } = await loadCommandOptions(command, context, 'agent')
     const question = readQuestion(name, type, flags, values.dns.clusterDns)
     await printAnswer(question, context)
     const isOurs = flags.dnsServer === undefined

@@ -1,11 +1,11 @@
 import { AskError } from '../app/commands/ask-agent.ts'
+import { exitCodes } from '../app/lifecycle/exit-codes.ts'
 import { ConfigError } from '../config/index.ts'
 import { describeError, PlatnetError } from '../model/errors.ts'
 import { visibleLines } from '../model/visible-text.ts'
 import { redactText } from '../observe/index.ts'
 
-/** Exit codes of `platnet`. `unhealthy` also means drift between wanted and actual rules. */
-export const exitCodes = { ok: 0, failure: 1, usage: 2, unhealthy: 3, noPrivilege: 4 } as const
+export { exitCodes }
 
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes]
 

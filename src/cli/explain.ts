@@ -1,6 +1,5 @@
 import { askFlow, askService, askUrl, type FlowQuestion } from '../app/commands/ask-agent.ts'
 import type { ServiceAnswer } from '../app/composition/proxy-questions.ts'
-import { optionGroups } from '../app/option-groups.ts'
 import { exitCodes } from './exit-code.ts'
 import { type AddCommand, addOptionFlags, type CliContext, loadCommandOptions, outputFlag, print } from './program.ts'
 
@@ -24,13 +23,13 @@ export const addExplainCommand: AddCommand = (program, context) => {
       'the interface on which the packet arrives; that of the route to its source when not set',
     )
     .addOption(outputFlag())
-  addOptionFlags(command, optionGroups, 'agent').action(
+  addOptionFlags(command, 'agent').action(
     async (
       source: string,
       target: string | undefined,
       { output, inInterface }: { output: string; inInterface?: string },
     ) => {
-      const { values } = await loadCommandOptions(command, optionGroups, context, 'agent')
+      const { values } = await loadCommandOptions(command, context, 'agent')
       const socket = values.node.controlSocket
       if (target === undefined && /^https?:/i.test(source))
         printAnswer(context, output, await askUrl(socket, source), renderLines)

@@ -1,6 +1,5 @@
 import { InvalidArgumentError } from 'commander'
 import { readPodLogs } from '../app/commands/pod-logs.ts'
-import { optionGroups } from '../app/option-groups.ts'
 import { type AddCommand, addOptionFlags, loadCommandOptions } from './program.ts'
 
 interface LogFlags {
@@ -16,18 +15,25 @@ export const addLogsCommand: AddCommand = (program, context) => {
   const command = program
     .command('logs')
     .description('prints what a container of a pod of this node wrote')
-    .argument('<pod>', 'the name of the pod')
+    .argument('<pod>', 'the name of the pod, or NAMESPACE/NAME')
     .option('-n, --namespace <namespace>', 'where the pod is', 'default')
     .option('-c, --container <name>', 'which container, where the pod has several')
     .option('-f, --follow', 'go on until the container ends', false)
     .option('--tail <lines>', 'of what is there already only so many lines at the end', parseLines)
     .option('-p, --previous', 'the run before the last one', false)
-  addOptionFlags(command, optionGroups, 'agent').action(async (pod: string, flags: LogFlags) => {
-    const { values } = await loadCommandOptions(command, optionGroups, context, 'agent')
-    const { namespace, container, previous, follow, tail } = flags
-    const log = readPodLogs(values, { namespace, pod, container, previous }, { follow, tail })
+  addOptionFlags(command, 'agent').action(async (pod: string, flags: LogFlags) => {
+    const { values } = await loadCommandOptions(command, context, 'agent')
+    const { container, previous, follow, tail } = flags
+    const { namespace, name } = parsePodName(pod, flags.namespace)
+    const log = readPodLogs(values, { namespace, pod: name, container, previous }, { follow, tail })
     for await (const text of log) context.stdout.write(text)
   })
+}
+
+/** Splits NAMESPACE/NAME; a name alone is in the namespace of the flag. */
+function parsePodName(text: string, namespace: string): { readonly namespace: string; readonly name: string } {
+  const [first = '', second] = text.split('/', 2)
+  return second === undefined ? { namespace, name: first } : { namespace: first, name: second }
 }
 
 function parseLines(text: string): number {

@@ -1,7 +1,6 @@
 import type { Command } from 'commander'
 import { type RunEnd, runAgent, runNode, runServer } from '../app/commands/run.ts'
 import { createContext } from '../app/context.ts'
-import { optionGroups } from '../app/option-groups.ts'
 import type { CommandName } from '../config/index.ts'
 import { exitCodes } from './exit-code.ts'
 import { type AddCommand, addOptionFlags, type CliContext, loadCommandOptions } from './program.ts'
@@ -24,10 +23,10 @@ export const addLongRunningCommands: AddCommand = (program, context) => {
 
 function addOne(program: Command, context: CliContext, name: CommandName): void {
   const { start, description } = commands[name]
-  const command = addOptionFlags(program.command(name).description(description), optionGroups, name)
+  const command = addOptionFlags(program.command(name).description(description), name)
   if (name === 'server') addServerCommands(command, context)
   command.action(async () => {
-    const readOptions = () => loadCommandOptions(command, optionGroups, context, name)
+    const readOptions = () => loadCommandOptions(command, context, name)
     const end: RunEnd = await start(await createContext(readOptions, context.env, process.stdout))
     if (end === 'forced') context.finish(exitCodes.failure)
   })
@@ -35,7 +34,7 @@ function addOne(program: Command, context: CliContext, name: CommandName): void 
 
 /** Adds the subcommands of `platnet server`; they use the options of their parent command. */
 function addServerCommands(server: Command, context: CliContext): void {
-  const readOptions = () => loadCommandOptions(server, optionGroups, context, 'server')
+  const readOptions = () => loadCommandOptions(server, context, 'server')
   const readStore = async () => {
     const { app, api } = (await readOptions()).values
     return { dataDir: app.dataDir, dialect: api.dialect }

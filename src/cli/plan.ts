@@ -1,6 +1,5 @@
 import { askPlan } from '../app/commands/ask-agent.ts'
 import type { PlanAnswer } from '../app/composition/proxy-questions.ts'
-import { optionGroups } from '../app/option-groups.ts'
 import { exitCodes } from './exit-code.ts'
 import { type AddCommand, addOptionFlags, loadCommandOptions, outputFlag, print } from './program.ts'
 
@@ -10,8 +9,8 @@ export const addPlanCommand: AddCommand = (program, context) => {
     .command('plan')
     .description('shows how the rules of the kernel differ from what they should be; changes nothing')
     .addOption(outputFlag())
-  addOptionFlags(command, optionGroups, 'agent').action(async ({ output }: { output: string }) => {
-    const { values } = await loadCommandOptions(command, optionGroups, context, 'agent')
+  addOptionFlags(command, 'agent').action(async ({ output }: { output: string }) => {
+    const { values } = await loadCommandOptions(command, context, 'agent')
     const plan = await askPlan(values.node.controlSocket)
     print(context, output === 'json' ? `${JSON.stringify(plan, undefined, 2)}\n` : renderPlan(plan))
     if (plan.families.some(({ differences, unknown }) => unknown !== undefined || differences.length > 0))

@@ -1,7 +1,6 @@
 import type { Command } from 'commander'
 import { askEffect, askMatrix, type PolicyAnswer } from '../app/commands/policy.ts'
 import type { Options } from '../app/context.ts'
-import { optionGroups } from '../app/option-groups.ts'
 import { visibleLines } from '../model/visible-text.ts'
 import { renderEffect, renderMatrix } from './policy-text.ts'
 import { type AddCommand, addOptionFlags, type CliContext, loadCommandOptions, outputFlag, print } from './program.ts'
@@ -27,7 +26,7 @@ function addMatrix(policy: Command, context: CliContext): void {
     .description('prints who reaches whom on which port, of all pods of a namespace')
     .option('-n, --namespace <namespace>', 'the namespace', 'default')
     .addOption(outputFlag())
-  addOptionFlags(command, optionGroups, 'agent').action(async ({ namespace, output }: PolicyFlags) => {
+  addOptionFlags(command, 'agent').action(async ({ namespace, output }: PolicyFlags) => {
     const options = await readOptions(command, context)
     printAnswer(context, output, await askMatrix(options, namespace), renderMatrix)
   })
@@ -40,14 +39,14 @@ function addTest(policy: Command, context: CliContext): void {
     .requiredOption('-f, --file <file>', 'the manifest, YAML or JSON; - for standard input')
     .option('-n, --namespace <namespace>', 'of policies that name none', 'default')
     .addOption(outputFlag())
-  addOptionFlags(command, optionGroups, 'agent').action(async (flags: PolicyFlags & { readonly file: string }) => {
+  addOptionFlags(command, 'agent').action(async (flags: PolicyFlags & { readonly file: string }) => {
     const options = await readOptions(command, context)
     printAnswer(context, flags.output, await askEffect(options, flags.file, flags.namespace), renderEffect)
   })
 }
 
 async function readOptions(command: Command, context: CliContext): Promise<Options['values']> {
-  return (await loadCommandOptions(command, optionGroups, context, 'agent')).values
+  return (await loadCommandOptions(command, context, 'agent')).values
 }
 
 /** Prints the answer on standard output and what it leaves out on standard error. */

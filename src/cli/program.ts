@@ -1,10 +1,12 @@
 import { Command, Option } from 'commander'
+import type { Options } from '../app/context.ts'
+import { refuseConflicts } from '../app/option-conflicts.ts'
+import { optionGroups } from '../app/option-groups.ts'
 import {
   type CommandName,
   isTakenBy,
-  type LoadedOptions,
   loadOptions,
-  type OptionGroups,
+  type OptionGroup,
   optionHelp,
   readConfigFile,
 } from '../config/index.ts'
@@ -53,22 +55,19 @@ export function outputFlag(): Option {
 }
 
 /** Adds the flags of the options that the named command takes, or of all options. */
-export function addOptionFlags(command: Command, groups: OptionGroups, name?: CommandName): Command {
-  for (const spec of Object.values(groups).flatMap((group) => Object.values(group))) {
+export function addOptionFlags(command: Command, name?: CommandName): Command {
+  for (const spec of Object.values<OptionGroup>(optionGroups).flatMap((group) => Object.values(group))) {
     if (isTakenBy(name, spec)) command.addOption(new Option(spec.flag, optionHelp(spec)))
   }
   return command
 }
 
-/** Loads the effective options of a command whose flags came from `addOptionFlags`. Throws ConfigError. */
-export async function loadCommandOptions<G extends OptionGroups>(
-  command: Command,
-  groups: G,
-  context: CliContext,
-  name?: CommandName,
-): Promise<LoadedOptions<G>> {
+/** Loads the effective options of a command whose flags came from `addOptionFlags`. Throws ConfigError, also for options that exclude each other. */
+export async function loadCommandOptions(command: Command, context: CliContext, name?: CommandName): Promise<Options> {
   const flags: Readonly<Record<string, unknown>> = command.opts()
   const path = flags['config']
   const file = typeof path === 'string' ? { file: await readConfigFile(path) } : {}
-  return loadOptions(groups, { env: context.env, flags, ...file, ...(name && { command: name }) })
+  const options = loadOptions(optionGroups, { env: context.env, flags, ...file, ...(name && { command: name }) })
+  refuseConflicts(options, name)
+  return options
 }

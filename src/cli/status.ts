@@ -1,6 +1,5 @@
 import { askStatus } from '../app/commands/ask-agent.ts'
 import type { AgentStatus } from '../app/composition/agent-status.ts'
-import { optionGroups } from '../app/option-groups.ts'
 import { exitCodes } from './exit-code.ts'
 import { type AddCommand, addOptionFlags, loadCommandOptions, outputFlag, print } from './program.ts'
 
@@ -10,8 +9,8 @@ export const addStatusCommand: AddCommand = (program, context) => {
     .command('status')
     .description('shows what the running agent serves and what the kernel has')
     .addOption(outputFlag())
-  addOptionFlags(command, optionGroups, 'agent').action(async ({ output }: { output: string }) => {
-    const { values } = await loadCommandOptions(command, optionGroups, context, 'agent')
+  addOptionFlags(command, 'agent').action(async ({ output }: { output: string }) => {
+    const { values } = await loadCommandOptions(command, context, 'agent')
     const status = await askStatus(values.node.controlSocket)
     print(context, output === 'json' ? `${JSON.stringify(status, undefined, 2)}\n` : renderStatus(status))
     if (Object.values(status.components).some(({ level }) => level !== 'ok')) context.finish(exitCodes.unhealthy)

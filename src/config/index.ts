@@ -1,6 +1,12 @@
 export { ConfigError } from './config-error.ts'
 export { parseConfigFile, readConfigFile } from './config-file.ts'
-export { type CommandName, declareOptions, isTakenBy, type OptionGroups, type OptionValues } from './declare.ts'
+export {
+  type CommandName,
+  declareOptions,
+  isTakenBy,
+  type OptionGroup,
+  type OptionValues,
+} from './declare.ts'
 export { configYaml, configzDocument, fileSchema, optionHelp, optionsTable } from './documents.ts'
 export { flagName, type LoadedOptions, loadOptions, type OptionSources } from './load-options.ts'
 export {

@@ -25,12 +25,21 @@ export {
   removeHostAddress,
 } from './links.ts'
 export { localAddresses } from './local-addresses.ts'
+export { makeFolder } from './make-folder.ts'
 export { type Capability, probeNamespaces } from './namespace-probes.ts'
 export { NetfilterSocket } from './netfilter-socket.ts'
 export { createNetns, deleteNetns, isNamespace, listNetns } from './netns.ts'
 export { NetnsMaker } from './netns-maker.ts'
 export { type NftCommit, type NftListener, NftMonitor } from './nft-monitor.ts'
-export { type Finding, nodePrograms, probePorts, probePrivilege, probePrograms, probeSysctls } from './probes.ts'
+export {
+  type Finding,
+  type Listener,
+  nodePrograms,
+  probePorts,
+  probePrivilege,
+  probePrograms,
+  probeSysctls,
+} from './probes.ts'
 export { isGone, nameProcess } from './process-name.ts'
 export {
   findGroupLeaders,

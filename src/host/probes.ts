@@ -1,6 +1,8 @@
 import { createSocket } from 'node:dgram'
 import { createServer } from 'node:net'
+import { basename } from 'node:path'
 import { describeError } from '../model/errors.ts'
+import { findPortOwner, isOwnProcess, type PortOwner } from './port-owner.ts'
 import { hasNetAdmin } from './privilege.ts'
 import { ExecError, type Run, runProgram } from './programs/index.ts'
 import { isAsWished, nodeSysctls, readSysctl, type SysctlWish } from './sysctl.ts'
@@ -84,6 +86,8 @@ export interface Listener {
   readonly option: string
   /** An IPv6 address takes no IPv4 connections. */
   readonly ipv6Only?: boolean
+  /** The agent adds the address to this machine when it starts. */
+  readonly isOwnAddress?: boolean
 }
 
 /** Opens each listener and closes it at once. */
@@ -91,21 +95,33 @@ export function probePorts(listeners: readonly Listener[]): Promise<readonly Fin
   return Promise.all(listeners.map(probePort))
 }
 
-async function probePort({ protocol, address, port, option, ipv6Only = false }: Listener): Promise<Finding> {
+async function probePort(listener: Listener): Promise<Finding> {
+  const { protocol, address, port, ipv6Only = false } = listener
   const where = `${protocol} port ${port} on ${address}`
   try {
     await (protocol === 'tcp' ? tryTcp(address, port, ipv6Only) : tryUdp(address, port))
     return { level: 'ok', what: `${where} is free` }
   } catch (error) {
-    const isTaken = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE'
-    const what = isTaken ? `${where} is in use` : `${where} cannot be opened: ${describeError(error)}`
-    const who = `ss -lnp${protocol === 'tcp' ? 't' : 'u'} 'sport = :${port}'`
-    return {
-      level: 'fail',
-      what,
-      remedy: `choose another with ${option}${isTaken ? `, or stop what \`${who}\` shows` : ''}`,
-    }
+    const code = error instanceof Error && 'code' in error ? error.code : undefined
+    if (code === 'EADDRINUSE') return describeTaken(listener, where, await findPortOwner(protocol, port))
+    if (code === 'EADDRNOTAVAIL' && listener.isOwnAddress === true) return probeOnAllAddresses(listener, where)
+    const what = `${where} cannot be opened: ${describeError(error)}`
+    return { level: 'fail', what, remedy: `choose another with ${listener.option}` }
   }
+}
+
+/** The agent adds the address at its start; only a socket on all addresses is then in its way. */
+async function probeOnAllAddresses(listener: Listener, where: string): Promise<Finding> {
+  const owner = await findPortOwner(listener.protocol, listener.port, { onAllAddresses: true })
+  return owner ? describeTaken(listener, where, owner) : { level: 'ok', what: `${where} is free` }
+}
+
+function describeTaken({ protocol, port, option }: Listener, where: string, owner: PortOwner | undefined): Finding {
+  if (owner && isOwnProcess(owner))
+    return { level: 'ok', what: `${where} is served by this program (pid ${owner.pid})` }
+  const by = owner ? ` by ${basename(owner.command[0] ?? 'a process')} (pid ${owner.pid})` : ''
+  const who = owner ? 'it' : `what \`ss -lnp${protocol === 'tcp' ? 't' : 'u'} 'sport = :${port}'\` shows`
+  return { level: 'fail', what: `${where} is in use${by}`, remedy: `choose another with ${option}, or stop ${who}` }
 }
 
 function tryTcp(address: string, port: number, ipv6Only: boolean): Promise<void> {

@@ -23,6 +23,8 @@ export interface ListenerOptions {
   readonly name: string
   readonly handler: RequestListener
   readonly log: Logger
+  /** The flag that chooses the port, with its dashes. */
+  readonly portOption?: string
 }
 
 export interface TcpListenerOptions extends ListenerOptions {
@@ -77,7 +79,7 @@ export class Listener implements Component {
       await listening
       this.#server = server
     } catch (error) {
-      throw toServeError(this.name, this.#binding.where, error)
+      throw toServeError(this.name, this.#binding.where, error, this.#options.portOption)
     }
     this.#server.on('error', (error) => this.#options.log.error('the listener failed', { error }))
     this.#setHealth('ok', `listening on ${this.#binding.where}`)

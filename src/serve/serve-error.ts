@@ -20,10 +20,15 @@ const codes: Readonly<Record<string, readonly [code: ServeErrorCode, reason: str
   EADDRNOTAVAIL: ['address-unavailable', 'this machine has no such address', 'choose an address of this machine'],
 }
 
-/** Builds the error of a failed listen; `where` is the address, such as `0.0.0.0:6443`. */
-export function toServeError(name: string, where: string, cause: unknown): ServeError {
+/** Builds the error of a failed listen; `where` is the address, such as `0.0.0.0:6443`, `option` the flag that chooses the port. */
+export function toServeError(name: string, where: string, cause: unknown, option?: string): ServeError {
   if (cause instanceof ServeError) return cause
   const systemCode = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
   const [code, reason, remedy] = codes[systemCode] ?? ['listen-failed', 'listening failed', 'see the cause']
-  return new ServeError(code, `${name} cannot listen on ${where}: ${reason}`, { object: where, remedy, cause })
+  const remedyHere = option === undefined ? remedy : remedy.replace('another port', `another port with ${option}`)
+  return new ServeError(code, `${name} cannot listen on ${where}: ${reason}`, {
+    object: where,
+    remedy: remedyHere,
+    cause,
+  })
 }

@@ -76,7 +76,15 @@ const orderWithin: Readonly<Record<string, FolderOrder>> = {
     'server.ts',
     'index.ts',
   ],
-  'src/app': ['options.ts', 'metric-groups.ts option-groups.ts', 'context.ts', 'composition', 'lifecycle', 'commands'],
+  'src/app': [
+    'options.ts',
+    'metric-groups.ts option-groups.ts',
+    'context.ts',
+    'option-conflicts.ts',
+    'composition',
+    'lifecycle',
+    'commands',
+  ],
   'src/controllers': [
     'controller-names.ts runtime',
     'base-context.ts objects',

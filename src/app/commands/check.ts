@@ -12,6 +12,7 @@ import {
 import { PlatnetError } from '../../model/errors.ts'
 import { isNetworkOurs } from '../../node/cni/index.ts'
 import { hasOurRules, probeForwarding, probeIptables, probePolicyRules } from '../../node/rules/index.ts'
+import { listenersOf } from '../composition/listeners.ts'
 import { wantedSysctls } from '../composition/wanted-sysctls.ts'
 import type { AppContext, Options } from '../context.ts'
 
@@ -24,16 +25,12 @@ export interface HostCheck {
 
 /** Probes everything that `platnet check` reports; changes nothing. */
 export async function checkHost(options: Options): Promise<HostCheck> {
-  const { app, api, node, pods } = options.values
-  const listeners = [
-    { protocol: 'tcp', address: api.bindAddress, port: api.securePort, option: '--secure-port' },
-    { protocol: 'tcp', address: '0.0.0.0', port: node.port, option: '--port' },
-  ] as const
+  const { app, pods } = options.values
   const lacksPrivilege = (await probePrivilege()).some(isFailure)
   const findings = [
     ...(await checkNode()),
     ...(await probeSysctls(wantedSysctls(options))),
-    ...(await probePorts(listeners)),
+    ...(await probePorts(listenersOf(options))),
   ]
   if (!lacksPrivilege && app.components.includes('proxy')) findings.push(...(await checkForwarding(options)))
   if (!lacksPrivilege && app.components.includes('policy')) findings.push(...(await probePolicyRules()))
@@ -77,6 +74,12 @@ export async function checkBeforeStart(context: AppContext, run: Run): Promise<v
   if (!failed) return
   const isPrivilege = (await probePrivilege()).some(isFailure)
   throw new CheckError(isPrivilege ? 'EPERM' : 'not-fit', failed.what, failed.remedy ? { remedy: failed.remedy } : {})
+}
+
+/** Throws CheckError EPERM where this process may not change network settings, before anything has started. */
+export async function requirePrivilege(): Promise<void> {
+  const failed = (await probePrivilege()).find(isFailure)
+  if (failed) throw new CheckError('EPERM', failed.what, failed.remedy ? { remedy: failed.remedy } : {})
 }
 
 async function checkNode(run: Run = runProgram, probeRules = probeIptables): Promise<readonly Finding[]> {

@@ -75,13 +75,14 @@ export async function runNode(context: AppContext): Promise<RunEnd> {
     log: agentLog(context).child('supervisor'),
   })
   reloadOnHangup(context, log, ({ values }) => agent.send({ kind: 'log-filter', filter: values.observe.logLevel }))
-  const server = await composeServer(context)
   const withAgent = partsOf.agent.some((part) => context.options.values.app.components.includes(part))
+  if (withAgent) await (await import('./check.ts')).requirePrivilege()
+  const server = await composeServer(context)
   const parts = [...server.components, ...(withAgent ? [agent] : [])]
   const onStarted = async () => {
     if (!withAgent) await notifier.ready('serving the API')
   }
-  return runComponents(parts, { log, notifier, onStarted, drain: server.drain })
+  return runComponents(parts, { log, notifier, onStarted, drain: server.drain, failures: [agent.gaveUp] })
 }
 
 const managers = ['controllers', 'scheduler'] as const
@@ -121,6 +122,8 @@ interface RunHooks {
   readonly onStarted: () => Promise<void>
   /** Runs after the stop signal, before the first component stops. */
   readonly drain?: () => Promise<void>
+  /** Each resolves with an error that ends the command. */
+  readonly failures?: readonly Promise<Error>[]
 }
 
 const deadlines = { startDeadlineMs: 60_000, stopDeadlineMs: 15_000 }
@@ -132,10 +135,12 @@ async function runComponents(components: readonly Component[], hooks: RunHooks):
   const stopped = (async (): Promise<RunEnd> => {
     await lifecycle.start()
     void hooks.onStarted().catch((error) => log.error('readiness could not be reported', { error }))
-    log.info('stopping', { because: await signals.requested })
+    const because = await Promise.race([signals.requested, ...(hooks.failures ?? [])])
+    log.info('stopping', { because })
     await hooks.notifier.stopping()
     await hooks.drain?.()
     await lifecycle.stop()
+    if (because instanceof Error) throw because
     return 'stopped'
   })()
   return Promise.race([stopped, signals.insisted.then((): RunEnd => 'forced')])

@@ -1,6 +1,6 @@
-import { mkdir } from 'node:fs/promises'
 import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
+import { makeFolder } from '../../host/index.ts'
 import { bigIntToIp, type Cidr, cidrRange, type Ip, parseIp, unspecifiedIpv4 } from '../../model/ip.ts'
 import {
   type ClusterCa,
@@ -133,7 +133,7 @@ export async function ensureIngressCertificate(dataDir: string): Promise<{ certP
 
 async function makeDataDir(dataDir: string): Promise<ReturnType<typeof dataPaths>> {
   const paths = dataPaths(dataDir)
-  await mkdir(paths.pki, { recursive: true, mode: 0o700 })
+  await makeFolder(paths.pki, '--data-dir')
   return paths
 }
 

@@ -187,6 +187,7 @@ async function composeEndpoints(
     log,
     address: unspecifiedIpv4,
     port: node.port,
+    portOption: '--port',
     tls: { certificate: tls.certPem, key: tls.keyPem, ...(clientCa && { clientCa }) },
   })
 }

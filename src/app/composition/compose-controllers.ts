@@ -22,6 +22,7 @@ interface ManagerRole {
   readonly logTarget: string
   readonly kubeconfig: keyof ReturnType<typeof dataPaths>
   readonly port: (options: AppContext['options']['values']) => number
+  readonly portOption: string
   readonly create: (parts: ControllerManagerParts) => Component
 }
 
@@ -31,6 +32,7 @@ const roles = {
     logTarget: 'platform_controller_manager',
     kubeconfig: 'controllersKubeconfig',
     port: ({ controllers }) => controllers.controllerManagerPort,
+    portOption: '--controller-manager-port',
     create: createControllerManager,
   },
   scheduler: {
@@ -38,6 +40,7 @@ const roles = {
     logTarget: 'platform_scheduler',
     kubeconfig: 'schedulerKubeconfig',
     port: ({ controllers }) => controllers.schedulerPort,
+    portOption: '--scheduler-port',
     create: createSchedulerManager,
   },
 } as const satisfies Record<string, ManagerRole>
@@ -113,6 +116,7 @@ export class ControllersSide implements Component {
   /** Listens on loopback and the node address, never on all addresses. Health is open, metrics need a permission. */
   #listeners(connection: Component, client: ApiClient): readonly Component[] {
     const { api, node } = this.#context.options.values
+    const { portOption } = this.#role
     const port = this.#role.port(this.#context.options.values)
     const log = this.#log.child('endpoints')
     const handler = createComponentEndpoints({
@@ -128,7 +132,7 @@ export class ControllersSide implements Component {
     })
     const addresses = new Set([loopbackIpv4, findAdvertiseAddress(api.bindAddress) ?? loopbackIpv4])
     return Array.from(addresses, (address) =>
-      httpListener({ name: `${this.name}-endpoints`, handler, log, address, port }),
+      httpListener({ name: `${this.name}-endpoints`, handler, log, address, port, portOption }),
     )
   }
 }

@@ -1,5 +1,4 @@
 import { ApiEventRecorder } from '../../client/index.ts'
-import { ConfigError } from '../../config/index.ts'
 import { deleteFlows, type Flow, listFlows, localAddresses, readSysctl } from '../../host/index.ts'
 import type { Component } from '../../loop/component.ts'
 import type { Dialect } from '../../model/dialect.ts'
@@ -19,7 +18,6 @@ import {
   createProxyMetrics,
   HealthChecks,
   isFresh,
-  missingOption,
   NodeWatch,
   ProxyHealthz,
   type ProxyMetrics,
@@ -79,15 +77,11 @@ export interface ProxySources extends AgentCore {
 
 /**
  * Composes a writer and a plane for each address family of this node. They share nothing, so that a failure of one never stops the
- * other. Throws ConfigError, or the error of the program detection if no family can be served.
+ * other. Throws the error of the program detection if no family can be served.
  */
 export async function composeProxy(sources: ProxySources): Promise<ProxySide> {
   const { context, client, state, applied, run, monitor, addresses, apiServers } = sources
   const log = context.logging.logger('platform_traffic_proxy')
-  const options = proxyOptionsOf(context)
-  const lacking = missingOption(options)
-  if (lacking !== undefined)
-    throw new ConfigError('config-invalid', [`--detect-local-mode ${options.detectLocalMode} needs ${lacking}`])
   const tell = serviceEvents(new ApiEventRecorder(client, 'platnet-proxy', log.child('events')), state)
   const claimed = composeClaims({ state, addresses, apiServers, tell, log })
   collectRefusedClaims(context.metrics, () => claimed.refusals().values())

@@ -1,7 +1,10 @@
+import { ConfigError } from '../../config/index.ts'
 import { type RunningProgram, runProgram } from '../../host/index.ts'
 import { Backoff } from '../../loop/backoff.ts'
 import type { Component, Health } from '../../loop/component.ts'
+import { PlatnetError } from '../../model/errors.ts'
 import type { Logger } from '../../observe/logger.ts'
+import { exitCodes } from './exit-codes.ts'
 
 /** Message from the agent to its supervisor. */
 export type AgentMessage = { readonly kind: 'ready' }
@@ -19,13 +22,19 @@ export interface SupervisedAgent {
 
 const healthyAfterMs = 60_000
 
-/** Keeps the agent running as a second process: restarts it with backoff when it ends, and ends it when this component stops. */
+class AgentError extends PlatnetError<'EPERM'> {}
+
+/**
+ * Keeps the agent running as a second process: restarts it with backoff when it ends, and ends it when this component stops. An agent
+ * that refuses its options or its privilege would end the same way each time, so it is not started again.
+ */
 export class AgentSupervisor implements Component {
   readonly name = 'agent'
   readonly #agent: SupervisedAgent
   readonly #backoff = new Backoff({ baseMs: 200, maxMs: 30_000 })
   #child: RunningProgram | undefined
   #restart: NodeJS.Timeout | undefined
+  readonly #gaveUp = Promise.withResolvers<Error>()
   #stopping = false
   #health: Health = { level: 'unknown', message: 'not started', sinceMs: 0 }
 
@@ -55,6 +64,11 @@ export class AgentSupervisor implements Component {
     await this.#child?.send(message)
   }
 
+  /** Resolves with the reason when the agent has ended in a way that no restart changes; the agent has written the details to standard error. */
+  get gaveUp(): Promise<Error> {
+    return this.#gaveUp.promise
+  }
+
   health(): Health {
     return this.#health
   }
@@ -80,6 +94,12 @@ export class AgentSupervisor implements Component {
   #onExit(exit: Readonly<Record<string, unknown>>, livedMs: number): void {
     this.#child = undefined
     if (this.#stopping) return
+    const final = finalReason(exit['exitCode'])
+    if (final !== undefined) {
+      this.#setHealth('stopped', final.message)
+      this.#gaveUp.resolve(final)
+      return
+    }
     if (livedMs > healthyAfterMs) this.#backoff.reset()
     const delayMs = Math.round(this.#backoff.nextDelayMs())
     this.#setHealth('degraded', `the agent ended and is started again in ${delayMs} ms`)
@@ -95,6 +115,14 @@ export class AgentSupervisor implements Component {
   #setHealth(level: Health['level'], message: string): void {
     this.#health = { level, message, sinceMs: Date.now() }
   }
+}
+
+function finalReason(exitCode: unknown): Error | undefined {
+  if (exitCode === exitCodes.usage)
+    return new ConfigError('config-invalid', ['the agent refuses its options; its message is above'])
+  if (exitCode === exitCodes.noPrivilege)
+    return new AgentError('EPERM', 'the agent lacks a privilege; its message is above')
+  return undefined
 }
 
 function isAgentMessage(message: unknown): message is AgentMessage {

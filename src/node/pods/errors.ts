@@ -1,6 +1,13 @@
 import { PlatnetError } from '../../model/errors.ts'
 
-type PodErrorCode = 'not-running' | 'not-possible' | 'no-logs' | 'no-address' | 'invalid-annotation' | 'volume-failed'
+type PodErrorCode =
+  | 'not-running'
+  | 'not-possible'
+  | 'no-logs'
+  | 'EACCES'
+  | 'no-address'
+  | 'invalid-annotation'
+  | 'volume-failed'
 
 /** A request for a pod of this node is not possible. */
 export class PodError extends PlatnetError<PodErrorCode> {}

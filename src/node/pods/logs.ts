@@ -1,4 +1,4 @@
-import { createReadStream, existsSync, readFileSync } from 'node:fs'
+import { accessSync, constants, createReadStream, existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { EngineClient, EngineError } from '../../host/index.ts'
@@ -62,13 +62,14 @@ function findRun(folders: PodFolders, request: LogRequest): { readonly record: S
   const found = folders.readAll().pods.filter((each) => each.namespace === namespace && each.name === pod)
   const record = found.at(-1)
   if (record === undefined) {
+    requireReadable(folders)
     throw new PodError('no-logs', 'no pod of this name runs on this node', {
       object,
       remedy:
         'run the command on the node of the pod ("kubectl get pods -o wide"), or give the folder of the pods with --pods-dir',
     })
   }
-  const container = wanted ?? onlyContainer(record, object)
+  const container = wanted === undefined ? onlyContainer(record, object) : knownContainer(record, wanted, object)
   const attempt = (record.containers[container]?.attempt ?? -1) - (previous ? 1 : 0)
   if (attempt < 0) throw hasNotRun(request, container)
   return { record, run: { container, attempt } }
@@ -139,6 +140,39 @@ async function* readPiece(file: string, start: number): AsyncGenerator<Buffer> {
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error
   }
+}
+
+/** Throws PodError EACCES if this user cannot see which pods there are. */
+function requireReadable(folders: PodFolders): void {
+  try {
+    for (const uid of readdirSync(folders.root)) accessSync(folders.folder(uid), constants.R_OK | constants.X_OK)
+  } catch (cause) {
+    if (!isRefused(cause)) return
+    throw new PodError('EACCES', `this user may not read the pods in ${folders.root}`, {
+      remedy: 'run it as root',
+      cause,
+    })
+  }
+}
+
+function isRefused(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && (error.code === 'EACCES' || error.code === 'EPERM')
+}
+
+function knownContainer({ containers }: StoredPod, wanted: string, object: string): string {
+  if (Object.hasOwn(containers, wanted)) return wanted
+  throw new PodError(
+    'no-logs',
+    `no container ${JSON.stringify(wanted)} has run in the pod: ${listContainers(containers)}`,
+    {
+      object,
+    },
+  )
+}
+
+function listContainers(containers: StoredPod['containers']): string {
+  const names = Object.keys(containers)
+  return names.length === 0 ? 'none has run yet' : `there is ${names.join(', ')}`
 }
 
 function onlyContainer({ containers }: StoredPod, object: string): string {

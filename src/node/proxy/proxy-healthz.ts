@@ -50,7 +50,14 @@ export class ProxyHealthz implements Component {
       },
       (error, path) => log.error('a health request failed', { path, error }),
     )
-    this.#listener = httpListener({ name: this.name, address, port, handler, log })
+    this.#listener = httpListener({
+      name: this.name,
+      address,
+      port,
+      portOption: '--proxy-healthz-port',
+      handler,
+      log,
+    })
     this.#retry = new Periodic(() => this.#open(), { intervalMs: 10_000, firstAfterMs: 0, onError: () => {} })
   }
 

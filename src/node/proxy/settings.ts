@@ -67,7 +67,9 @@ export function planHealthAddresses(options: ProxyOptions, facts: NodeFacts): re
 }
 
 /** Returns the missing option without which no pod traffic is detected: pods would be masqueraded and lose local short-circuits. Undefined if none is missing. */
-export function missingOption(options: ProxyOptions): string | undefined {
+export function missingOption(
+  options: Pick<ProxyOptions, 'detectLocalMode' | 'podBridgeInterface' | 'podInterfaceNamePrefix'>,
+): string | undefined {
   const { detectLocalMode: mode, podBridgeInterface, podInterfaceNamePrefix } = options
   if (mode === 'BridgeInterface' && podBridgeInterface === undefined) return '--pod-bridge-interface'
   return mode === 'InterfaceNamePrefix' && podInterfaceNamePrefix === undefined

@@ -4,6 +4,7 @@ import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
+import { isOwnProcess } from '../../../src/host/port-owner.ts'
 import { probePorts, probePrivilege, probePrograms } from '../../../src/host/probes.ts'
 
 const folder = await mkdtemp(join(tmpdir(), 'plt-probes-'))
@@ -16,14 +17,34 @@ test('a port in use is named with the option that moves it, a free one is fine',
   const listener = { protocol: 'tcp', address: '127.0.0.1', port, option: '--port' } as const
   const [taken] = await probePorts([listener])
   assert.equal(taken?.level, 'fail')
-  assert.equal(taken?.what, `tcp port ${port} on 127.0.0.1 is in use`)
-  assert.match(taken?.remedy ?? '', /--port, or stop/)
+  assert.equal(taken?.what, `tcp port ${port} on 127.0.0.1 is in use by node (pid ${process.pid})`)
+  assert.equal(taken?.remedy, 'choose another with --port, or stop it')
   await new Promise((resolve) => server.close(resolve))
   const free = await probePorts([listener, { ...listener, protocol: 'udp' }])
   assert.deepEqual(
     free.map((finding) => finding.level),
     ['ok', 'ok'],
   )
+})
+
+test('a port that another process of this program or its haproxy holds is no fault', () => {
+  const isOwn = (...command: string[]) => isOwnProcess({ pid: 1, command }, '/usr/lib/platnet/src/main.ts')
+  assert.ok(isOwn('node', '--expose-gc', '/opt/platnet/src/main.ts', 'agent', '--port=1'))
+  assert.ok(isOwn('haproxy', '-W', '-f', '/run/platnet/haproxy/haproxy.cfg'))
+  assert.ok(!isOwn('node', '/opt/platnet/src/main.ts', 'check'))
+  assert.ok(!isOwn('node', '/opt/other/server.ts', 'agent'))
+  assert.ok(!isOwn('haproxy', '-f', '/etc/haproxy/haproxy.cfg'))
+})
+
+test('a socket on all addresses is in the way of an address that the agent is going to add', async () => {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '0.0.0.0', resolve))
+  const { port } = server.address() as AddressInfo
+  const listener = { protocol: 'tcp', address: '192.0.2.1', port, option: '--cluster-dns', isOwnAddress: true } as const
+  const [taken] = await probePorts([listener])
+  assert.equal(taken?.what, `tcp port ${port} on 192.0.2.1 is in use by node (pid ${process.pid})`)
+  await new Promise((resolve) => server.close(resolve))
+  assert.equal((await probePorts([listener]))[0]?.level, 'ok')
 })
 
 test('an address that is not of this machine is distinguished from a port in use', async () => {

@@ -56,6 +56,8 @@ test('A port in use is refused with what to do, and a stop after that is harmles
     remedy: 'stop that process or choose another port',
   })
   await second.stop(within(100))
+  const named = httpListener({ name: 'test', handler: hello, log: silentLogger, address, port, portOption: '--port' })
+  await assert.rejects(named.start(), { remedy: 'stop that process or choose another port with --port' })
 })
 
 test('Stop lets the answer in flight finish and ends idle connections at once.', async () => {

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { createServer, type Server, type Socket } from 'node:net'
-import { DnsError } from '../errors.ts'
+import { listenFailure } from '../errors.ts'
 import type { Listener } from '../plugins/client.ts'
 import type { Responder } from './responder.ts'
 import { TcpConnection } from './tcp-connection.ts'
@@ -34,7 +34,7 @@ export class TcpServer {
     try {
       await once(this.#server, 'listening')
     } catch (cause) {
-      throw new DnsError('listen-failed', `cannot listen on ${address} port ${port} over TCP`, { cause })
+      throw listenFailure(address, port, 'TCP', cause)
     }
     this.#server.on('error', () => {})
   }

@@ -2,7 +2,7 @@ import { createSocket, type RemoteInfo, type Socket } from 'node:dgram'
 import { once } from 'node:events'
 import { type Datagram, DatagramBatch } from '../../../host/index.ts'
 import { ipFamily } from '../../../model/ip.ts'
-import { DnsError } from '../errors.ts'
+import { listenFailure } from '../errors.ts'
 import type { Client, Listener } from '../plugins/client.ts'
 import { type Responder, responderResult } from './responder.ts'
 
@@ -40,7 +40,7 @@ export class UdpServer {
     try {
       await listening
     } catch (cause) {
-      throw new DnsError('listen-failed', `cannot listen on ${address} port ${port} over UDP`, { cause })
+      throw listenFailure(address, port, 'UDP', cause)
     }
     this.#socket.setRecvBufferSize(4 * 1024 * 1024)
     this.#socket.on('error', () => {})

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { afterEach, describe, test } from 'node:test'
 import { AgentSupervisor } from '../../../../src/app/lifecycle/agent-supervisor.ts'
+import { exitCodeOf } from '../../../../src/cli/exit-code.ts'
 import { silentLogger } from '../../../../src/observe/index.ts'
 import { until } from '../../../helpers/until.ts'
 
@@ -47,6 +48,15 @@ describe('the supervisor of the agent', () => {
     await supervisor.stop({ signal: AbortSignal.timeout(200) })
     assert.ok(performance.now() - startedMs >= 190)
     assert.equal(supervisor.health().level, 'stopped')
+  })
+
+  test('gives up an agent that refuses its options or its privilege, with the exit code that says so', async () => {
+    for (const exitCode of [2, 4] as const) {
+      await supervise(`process.exit(${exitCode})`).start()
+      const reason = await supervisor.gaveUp
+      assert.equal(exitCodeOf(reason), exitCode)
+      assert.deepEqual([supervisor.health().level, supervisor.health().message], ['stopped', reason.message])
+    }
   })
 
   test('a command that cannot be started is the start that fails', async () => {

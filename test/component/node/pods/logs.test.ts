@@ -38,7 +38,22 @@ async function readAll(log: AsyncIterable<Buffer>): Promise<string> {
   return Buffer.concat(await Array.fromAsync(log)).toString()
 }
 
+const asOtherUser = { skip: process.geteuid?.() === 0 ? false : 'only root can become another user' }
+
 describe('the log of a container', () => {
+  test('of a user who may not read the pods is refused as such', asOtherUser, async (context) => {
+    const { folders } = await makeLog(context)
+    process.seteuid?.(65_534)
+    try {
+      await assert.rejects(readAll(readLog(folders, request, { follow: false })), {
+        code: 'EACCES',
+        remedy: 'run it as root',
+      })
+    } finally {
+      process.seteuid?.(0)
+    }
+  })
+
   test('is read from its oldest file to its end', async (context) => {
     const { folders, log } = await makeLog(context)
     writeFileSync(join(log, '1000007'), 'seven ')
@@ -93,7 +108,10 @@ describe('the log of a container', () => {
     const { folders } = await makeLog(context)
     const ask = (changes: object) => readAll(readLog(folders, { ...request, ...changes }, { follow: false }))
     await assert.rejects(ask({ pod: 'other' }), { code: 'no-logs', object: 'Pod default/other' })
-    await assert.rejects(ask({ container: 'side' }), { code: 'no-logs', message: /side has not run yet/ })
+    await assert.rejects(ask({ container: 'side' }), {
+      code: 'no-logs',
+      message: /no container "side" has run in the pod: there is main/,
+    })
     await assert.rejects(ask({ previous: true }), { code: 'no-logs', message: /main has not run before/ })
     const two = { ...record, containers: { ...record.containers, side: { attempt: 0, level: 0 } } }
     await folders.write(two)

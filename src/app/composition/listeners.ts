@@ -1,0 +1,28 @@
+import type { Listener } from '../../host/index.ts'
+import { loopbackIpv4, unspecifiedIpv4 } from '../../model/ip.ts'
+import type { Options } from '../context.ts'
+
+/** The port of cluster DNS, unless a Corefile names another. */
+const dnsPort = 53
+
+/** Lists where the parts of the options listen, with the option that moves each; Ingress apart. */
+export function listenersOf({ values }: Options): readonly Listener[] {
+  const { app, api, controllers, dns, node, proxy } = values
+  const tcp = (address: string, port: number, option: string): Listener => ({ protocol: 'tcp', address, port, option })
+  const byPart: readonly (readonly [part: (typeof app.components)[number], listener: Listener])[] = [
+    ['api', tcp(api.bindAddress, api.securePort, '--secure-port')],
+    ['controllers', tcp(loopbackIpv4, controllers.controllerManagerPort, '--controller-manager-port')],
+    ['scheduler', tcp(loopbackIpv4, controllers.schedulerPort, '--scheduler-port')],
+    ['proxy', tcp(proxy.proxyHealthzAddress, proxy.proxyHealthzPort, '--proxy-healthz-port')],
+    ...dns.clusterDns.flatMap((address) =>
+      (['tcp', 'udp'] as const).map(
+        (protocol) =>
+          ['dns', { protocol, address, port: dnsPort, option: '--cluster-dns', isOwnAddress: true }] as const,
+      ),
+    ),
+  ]
+  return [
+    ...byPart.filter(([part, { port }]) => port !== 0 && app.components.includes(part)).map(([, listener]) => listener),
+    tcp(unspecifiedIpv4, node.port, '--port'),
+  ]
+}

@@ -1,0 +1,71 @@
+import { readdir, readFile, readlink } from 'node:fs/promises'
+import { basename } from 'node:path'
+
+/** The process that holds a port. */
+export interface PortOwner {
+  readonly pid: number
+  /** The program and its arguments. */
+  readonly command: readonly string[]
+}
+
+export type Transport = 'tcp' | 'udp'
+
+/** States of proc_net_tcp(5) in which a socket receives: LISTEN of TCP, and 07 of a UDP socket that is not connected. */
+const receivingStates: Readonly<Record<Transport, string>> = { tcp: '0A', udp: '07' }
+
+/**
+ * Finds the process that receives on a port: of any address, or only on all addresses. Undefined where there is none, and where this user
+ * may not see the files of the process.
+ */
+export async function findPortOwner(
+  transport: Transport,
+  port: number,
+  { onAllAddresses = false }: { readonly onAllAddresses?: boolean } = {},
+): Promise<PortOwner | undefined> {
+  const tables = await Promise.all([transport, `${transport}6`].map(readTable))
+  const sockets = tables
+    .flatMap((text) => receivingSockets(text, receivingStates[transport], port))
+    .filter(({ address }) => !onAllAddresses || /^0+$/.test(address))
+  if (sockets.length === 0) return undefined
+  return findHolder(new Set(sockets.map(({ inode }) => `socket:[${inode}]`)))
+}
+
+/** Tells whether the process is a long-running command of this program, or a haproxy that it started. */
+export function isOwnProcess({ command }: PortOwner, ownScript = process.argv[1] ?? ''): boolean {
+  const [program = '', ...words] = command
+  const script = words.findIndex((word) => basename(word) === basename(ownScript))
+  if (script >= 0) return ['run', 'server', 'agent'].includes(words[script + 1] ?? '')
+  return basename(program) === 'haproxy' && words.some((word) => word.includes('platnet'))
+}
+
+function readTable(name: string): Promise<string> {
+  return readFile(`/proc/net/${name}`, 'utf8').catch(() => '')
+}
+
+function receivingSockets(text: string, state: string, port: number): { address: string; inode: string }[] {
+  const hexPort = port.toString(16).toUpperCase().padStart(4, '0')
+  return text.split('\n').flatMap((line) => {
+    const fields = line.trim().split(/\s+/)
+    const [address = '', localPort] = (fields[1] ?? '').split(':')
+    const inode = fields[9]
+    return localPort === hexPort && fields[3] === state && inode !== undefined ? [{ address, inode }] : []
+  })
+}
+
+async function findHolder(sockets: ReadonlySet<string>): Promise<PortOwner | undefined> {
+  for (const pid of await readdir('/proc')) {
+    if (!/^\d+$/.test(pid) || !(await holdsOne(pid, sockets))) continue
+    const command = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')
+    return { pid: Number(pid), command: command.split('\0').filter((word) => word !== '') }
+  }
+  return undefined
+}
+
+async function holdsOne(pid: string, sockets: ReadonlySet<string>): Promise<boolean> {
+  const descriptors = await readdir(`/proc/${pid}/fd`).catch(() => [])
+  for (const descriptor of descriptors) {
+    const target = await readlink(`/proc/${pid}/fd/${descriptor}`).catch(() => '')
+    if (sockets.has(target)) return true
+  }
+  return false
+}
