@@ -2,7 +2,15 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Dialect } from '../model/dialect.ts'
 import { describeError } from '../model/errors.ts'
-import { answerHealth, type HealthCheck, type Logger, type Metrics } from '../observe/index.ts'
+import {
+  answerHealth,
+  type HealthCheck,
+  type Logger,
+  type Metrics,
+  type Span,
+  silentSpan,
+  type Tracer,
+} from '../observe/index.ts'
 import { type AdmissionParts, admissionFor } from './access/admission.ts'
 import { type Attributes, attributesOf } from './access/attributes.ts'
 import { type Authenticator, anonymous } from './access/authenticate.ts'
@@ -25,6 +33,7 @@ import { ApiMetrics } from './metrics.ts'
 import { representationFor } from './negotiate/representation.ts'
 import { OpenApiDocuments } from './openapi/open-api-documents.ts'
 import { performVerb, type ResourceRoute } from './perform-verb.ts'
+import { endRequestSpan, startRequestSpan } from './request-span.ts'
 import { storeKey } from './resources/keys.ts'
 import { type Route, routeRequest } from './route/route.ts'
 import { sendBackup } from './send-backup.ts'
@@ -53,6 +62,7 @@ export interface HandlerParts {
   readonly address: () => string | undefined
   readonly components: () => readonly HealthCheck[]
   readonly metrics: Metrics
+  readonly tracer: Tracer
   readonly log: Logger
 }
 
@@ -80,19 +90,25 @@ export class RequestHandler {
 
   async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const startedMs = performance.now()
+    const { tracer } = this.#parts
+    const startMs = tracer.isOn ? tracer.nowMs() : 0
     let found: Route | undefined
     let user: User | undefined
+    let span = silentSpan
     let sizeBytes: number | undefined
     try {
       sizeBytes = await this.#serve(request, response, (route, by) => {
         found = route
         user = by
+        span = startRequestSpan(tracer, { request, route, user: by, startMs })
+        return span
       })
     } catch (thrown) {
       if (thrown instanceof StatusError || !isAbandoned(request))
         sizeBytes = await this.#fail(request, response, thrown)
     }
     const durationMs = Math.round(performance.now() - startedMs)
+    endRequestSpan(span, response.statusCode)
     this.#metrics.observe({ route: found, code: response.statusCode, durationMs, sizeBytes })
     if (this.#parts.log.enabled('trace'))
       this.#trace(request, { user, code: response.statusCode, durationMs, sizeBytes })
@@ -116,19 +132,19 @@ export class RequestHandler {
   async #serve(
     request: IncomingMessage,
     response: ServerResponse,
-    onRoute: (route: Route, user: User) => void,
+    onRoute: (route: Route, user: User) => Span,
   ): Promise<number | undefined> {
     const url = parseUrl(request.url)
     const user = await this.#identify(request)
     const flow = flowOf(user, request.socket.remoteAddress ?? '')
     const route = this.#route(request, url)
     if (route instanceof StatusError) throw user === anonymous ? unauthorized() : route
-    onRoute(route, user)
+    const span = onRoute(route, user)
     const attributes = attributesOf(route, request.method ?? 'GET', url)
     authorize(user, attributes, this.#parts.authorizers)
     if (user !== anonymous || route.kind === 'resource') this.#countConnection(flow, request.socket)
     if (route.kind === 'resource')
-      return this.#serveResource(route, { ...this.#contextOf(user, attributes), flow }, request, response, url)
+      return this.#serveResource(route, { ...this.#contextOf(user, attributes), span, flow }, request, response, url)
     assertReadOnly(request)
     return this.#servePage(route, flow, request, response, url)
   }

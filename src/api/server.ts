@@ -3,7 +3,7 @@ import { Backoff } from '../loop/backoff.ts'
 import type { Component, Health } from '../loop/component.ts'
 import type { Dialect } from '../model/dialect.ts'
 import { type Cidr, type Ip, ipFamily } from '../model/ip.ts'
-import type { HealthCheck, Logger, Metrics } from '../observe/index.ts'
+import type { HealthCheck, Logger, Metrics, Tracer } from '../observe/index.ts'
 import { httpsListener, type TlsMaterial } from '../serve/index.ts'
 import {
   createAuthenticator,
@@ -63,6 +63,7 @@ export interface ApiServerOptions {
   readonly components: () => readonly HealthCheck[]
   /** The metrics that `/metrics` shows. */
   readonly metrics: Metrics
+  readonly tracer: Tracer
   readonly log: Logger
 }
 
@@ -126,7 +127,7 @@ export class ApiServer implements Component {
   }
 
   #createHandler(): RequestHandler {
-    const { components, advertiseAddress, admissionPlugins = [], metrics, log } = this.#options
+    const { components, advertiseAddress, admissionPlugins = [], metrics, tracer, log } = this.#options
     const { authenticateToken, authorizers, roles } = this.#access
     return new RequestHandler({
       context: this.#context,
@@ -141,6 +142,7 @@ export class ApiServer implements Component {
       address: () => (advertiseAddress === undefined ? undefined : hostAndPort(advertiseAddress, this.port)),
       components,
       metrics,
+      tracer,
       log,
     })
   }

@@ -7,6 +7,8 @@ import {
   type Logging,
   type Metrics,
   readBuildInfo,
+  silentTracer,
+  type Tracer,
 } from '../observe/index.ts'
 import type { optionGroups } from './option-groups.ts'
 
@@ -20,6 +22,8 @@ export interface AppContext {
   readonly readOptions: () => Promise<Options>
   readonly logging: Logging
   readonly metrics: Metrics
+  /** Silent until `composeTracing`. */
+  readonly tracer: Tracer
   readonly env: Readonly<Record<string, string | undefined>>
 }
 
@@ -42,7 +46,7 @@ export async function createContext(
   const logging = createLogging({ filter: logLevel, format, stream: output, colorize })
   const metrics = createMetrics()
   addBuildInfo(metrics)
-  return { options, readOptions, logging, metrics, env }
+  return { options, readOptions, logging, metrics, tracer: silentTracer, env }
 }
 
 function addBuildInfo(metrics: Metrics): void {

@@ -8,7 +8,7 @@ import { podsMetrics } from '../node/pods/metrics.ts'
 import { policyMetrics } from '../node/policy/metrics.ts'
 import { collectedMetrics, conntrackMetrics, syncMetrics } from '../node/proxy/metric-specs.ts'
 import { routesMetrics } from '../node/routes/metrics.ts'
-import { buildMetric, type MetricGroup, processMetrics } from '../observe/index.ts'
+import { buildMetric, type MetricGroup, processMetrics, tracingMetrics } from '../observe/index.ts'
 
 const { leftOut, ...requests } = clientMetrics
 
@@ -43,6 +43,11 @@ export const metricGroups: readonly MetricGroup[] = [
   },
   { title: 'DNS', endpoint: endpoints.dns, specs: dnsMetrics },
   { title: 'The build', endpoint: `${endpoints.api}; ${endpoints.agent}`, specs: [buildMetric] },
+  {
+    title: 'Tracing, where it is on',
+    endpoint: `${endpoints.api}; ${endpoints.agent}`,
+    specs: Object.values(tracingMetrics),
+  },
   {
     title: 'The process',
     endpoint: 'every endpoint; 9153 has those that begin with `process_`',

@@ -71,7 +71,7 @@ const orderWithin: Readonly<Record<string, FolderOrder>> = {
     'access',
     'options.ts shares verbs',
     'bootstrap custom perform-verb.ts watch',
-    'create-registry.ts metrics.ts',
+    'create-registry.ts metrics.ts request-span.ts',
     'request-handler.ts',
     'server.ts',
     'index.ts',
@@ -123,6 +123,11 @@ const packageOwners: Readonly<Record<string, readonly string[]>> = {
   pino: ['observe'],
   'pino-pretty': ['observe'],
   'prom-client': ['observe'],
+  '@opentelemetry/api': ['observe'],
+  '@opentelemetry/exporter-trace-otlp-grpc': ['observe'],
+  '@opentelemetry/exporter-trace-otlp-http': ['observe'],
+  '@opentelemetry/exporter-trace-otlp-proto': ['observe'],
+  '@opentelemetry/resources': ['observe'],
   axios: ['client'],
   commander: ['cli'],
   dns2: ['cli'],
@@ -234,6 +239,18 @@ function isSharedLeafPair(one: string, other: string): boolean {
 }
 
 describe('the habits of the house', () => {
+  test('OpenTelemetry is loaded only where spans are exported', () => {
+    const staticImport =
+      /^(?:import|export) (?!type\b)[^']*?from '(?:@opentelemetry\/|[^']*\/(?:tracing|otlp-exporter)\.ts')/m
+    const users = files.filter(({ text }) => staticImport.test(text)).map(({ path }) => path)
+    assert.deepEqual(users, ['src/observe/tracing/tracing.ts'])
+    const importers = files.filter(({ text }) => text.includes("import('../../observe/tracing/tracing.ts')"))
+    assert.deepEqual(
+      importers.map(({ path }) => path),
+      ['src/app/composition/compose-tracing.ts'],
+    )
+  })
+
   test('only main.ts ends the process', () => {
     for (const file of files.filter(({ path }) => path !== 'src/main.ts' && !path.endsWith('.program.ts'))) {
       assert.doesNotMatch(file.text, /process\.(exit\(|exitCode\s*=)/, file.path)

@@ -9,7 +9,7 @@ import { openMemoryStore, type Store } from '../../src/api/store/index.ts'
 import type { Component } from '../../src/loop/component.ts'
 import { createDialect, type DialectName } from '../../src/model/dialect.ts'
 import { type Ip, parseCidr, parseIp } from '../../src/model/ip.ts'
-import { createMetrics, type Logger, silentLogger } from '../../src/observe/index.ts'
+import { createMetrics, type Logger, silentLogger, silentTracer, type Tracer } from '../../src/observe/index.ts'
 import type { TlsMaterial } from '../../src/serve/index.ts'
 import { type Authority, createAuthority } from './authority.ts'
 import { newSigningKey, testIssuer } from './token-issuer.ts'
@@ -56,6 +56,7 @@ export interface TestServerOptions {
   /** Instead of one in memory, with certificates for it; closed with the server. */
   readonly store?: Store
   readonly log?: Logger
+  readonly tracer?: Tracer
   /** The store outlives the server. */
   readonly keepsStore?: boolean
   readonly tls?: TlsMaterial
@@ -109,6 +110,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     limits: options.limits ?? {},
     components: () => [storeComponent],
     metrics: createMetrics(),
+    tracer: options.tracer ?? silentTracer,
     log: options.log ?? silentLogger,
   })
   await server.start()

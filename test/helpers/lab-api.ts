@@ -6,7 +6,7 @@ import {
   type ServerIdentity,
 } from '../../src/app/composition/cluster-files.ts'
 import type { Dialect } from '../../src/model/dialect.ts'
-import { createMetrics, silentLogger } from '../../src/observe/index.ts'
+import { createMetrics, silentLogger, silentTracer } from '../../src/observe/index.ts'
 
 interface LabApiParts {
   readonly identity: ServerIdentity
@@ -34,6 +34,7 @@ export async function startLabApi({ identity, dialect, store, port }: LabApiPart
     authorizationMode: 'RBAC',
     components: () => [],
     metrics: createMetrics(),
+    tracer: silentTracer,
     log: silentLogger,
   })
   await api.start()

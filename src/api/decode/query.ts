@@ -38,6 +38,7 @@ const listShape = z.object({
   timeoutSeconds: number.optional(),
   allowWatchBookmarks: flag.default(false),
   sendInitialEvents: flag.optional(),
+  sendTraceparents: flag.default(false),
 })
 
 /** The options of a list or watch; options that were not given are absent. */

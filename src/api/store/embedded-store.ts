@@ -91,12 +91,12 @@ export class EmbeddedStore implements Store {
     return this.#state.count(prefix, options)
   }
 
-  async commit(writes: readonly StoreWrite[]): Promise<CommitResult> {
+  async commit(writes: readonly StoreWrite[], traceparent?: string): Promise<CommitResult> {
     this.#assertWritable()
     assertSensible(writes)
     const rival = writes.find((write) => (this.#newest(write.key)?.revision ?? 0) !== write.expectedRevision)
     if (rival !== undefined) return this.#conflict(rival.key)
-    const { record, durable } = this.#accept(writes)
+    const { record, durable } = this.#accept(writes, traceparent)
     await durable
     return { kind: 'committed', revision: record.revision }
   }
@@ -148,9 +148,15 @@ export class EmbeddedStore implements Store {
     return { kind: 'conflict', key, current }
   }
 
-  #accept(writes: readonly StoreWrite[]): { record: CommitRecord; durable: Promise<void> } {
+  #accept(
+    writes: readonly StoreWrite[],
+    traceparent: string | undefined,
+  ): { record: CommitRecord; durable: Promise<void> } {
     const revision = this.#acceptedRevision + 1
-    const events = writes.map((write) => toStoreEvent(write, revision, this.#newest(write.key)))
+    const events = writes.map((write) => {
+      const event = toStoreEvent(write, revision, this.#newest(write.key))
+      return traceparent === undefined ? event : { ...event, traceparent }
+    })
     const record = { revision, events }
     const durable = this.#queue.add(record)
     this.#acceptedRevision = revision

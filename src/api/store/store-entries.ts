@@ -17,9 +17,16 @@ export type CommitResult =
   /** The key whose revision was not the expected one, with its current entry. Nothing was written. */
   | { readonly kind: 'conflict'; readonly key: string; readonly current: StoredEntry | undefined }
 
-export type StoreEvent =
-  | { readonly kind: 'put'; readonly entry: StoredEntry; readonly previous: StoredEntry | undefined }
-  | { readonly kind: 'delete'; readonly key: string; readonly revision: number; readonly previous: StoredEntry }
+export type StoreEvent = Traced &
+  (
+    | { readonly kind: 'put'; readonly entry: StoredEntry; readonly previous: StoredEntry | undefined }
+    | { readonly kind: 'delete'; readonly key: string; readonly revision: number; readonly previous: StoredEntry }
+  )
+
+interface Traced {
+  /** The place of the commit in its trace, in the form of W3C Trace Context; absent where the commit is not traced. */
+  readonly traceparent?: string
+}
 
 export interface Range {
   readonly revision: number

@@ -48,9 +48,10 @@ export interface Store {
   count(prefix: string, options?: { atRevision?: number; after?: string }): Promise<number>
   /**
    * Commits all writes or none, at one new revision; resolves when durable. Rejects with StoreError `store-failed` when the disk refuses: the
-   * outcome is then unknown until the store is opened again, as with any write whose response was lost.
+   * outcome is then unknown until the store is opened again, as with any write whose response was lost. Watchers find `traceparent` in the
+   * events of the commit, as long as this process has them in memory; it is not stored.
    */
-  commit(writes: readonly StoreWrite[]): Promise<CommitResult>
+  commit(writes: readonly StoreWrite[], traceparent?: string): Promise<CommitResult>
   /**
    * Delivers every event with a revision above `afterRevision` under the prefix, in order, each once; `onEvents` gets the changes of one
    * commit. The replay begins after this call has returned. Throws StoreError `compacted` when the history no longer reaches back that far,

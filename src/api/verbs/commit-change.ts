@@ -1,5 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { TimeSlice } from '../../loop/time-slice.ts'
+import { describeError } from '../../model/errors.ts'
+import { formatTraceparent } from '../../observe/index.ts'
 import type { ApiDocument } from '../document.ts'
 import type { CommitOptions } from '../request/request.ts'
 import { storeKey } from '../resources/keys.ts'
@@ -7,6 +9,7 @@ import type { CoWrites } from '../resources/resource.ts'
 import { parseStored } from '../resources/stored-text.ts'
 import { internalError, invalid } from '../status.ts'
 import type { StoreWrite } from '../store/index.ts'
+import type { CommitResult } from '../store/store-entries.ts'
 import type { Change, ChangeResult } from './change.ts'
 import { assertRoom, fitStored, type StoredForm } from './stored-size.ts'
 import type { VerbContext } from './verb-context.ts'
@@ -33,13 +36,32 @@ export async function commitChange(
     const stored = wanted && sizedForm(context, change, wanted)
     const next = stored?.document
     if (options.dryRun) return { kind: 'done', next, revision: change.revision }
-    const result = await context.store.commit([ownWrite(change, key, stored), ...writes])
+    const result = await commitTraced(context, [ownWrite(change, key, stored), ...writes])
     if (result.kind === 'conflict' && result.key === key) return { kind: 'outdated' }
     if (result.kind === 'conflict') continue
     if (next === undefined) await sweepNamespace(context, change.target.namespace)
     return { kind: 'done', next, revision: result.revision, ...(stored && { storedText: stored.text }) }
   }
   throw internalError('the write met other writers too often; please try again')
+}
+
+/** Commits; the watchers of a traced commit learn its place in the trace. */
+async function commitTraced(
+  { store, span: parent }: VerbContext,
+  writes: readonly StoreWrite[],
+): Promise<CommitResult> {
+  if (parent?.isRecorded !== true) return store.commit(writes)
+  const span = parent.child('store commit', { kind: 'producer', attributes: { 'platnet.writes': writes.length } })
+  try {
+    const result = await store.commit(writes, span.context && formatTraceparent(span.context))
+    if (result.kind === 'committed') span.set({ 'platnet.revision': String(result.revision) })
+    else span.set({ 'platnet.conflict': true })
+    span.end()
+    return result
+  } catch (error) {
+    span.end({ error: describeError(error) })
+    throw error
+  }
 }
 
 function sizedForm(

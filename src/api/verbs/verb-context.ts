@@ -1,4 +1,5 @@
 import type { DialectName } from '../../model/dialect.ts'
+import type { Span } from '../../observe/index.ts'
 import type { Attributes } from '../access/attributes.ts'
 import type { TokenIssuer } from '../access/token-issuer.ts'
 import type { YamlReader } from '../decode/yaml-body.ts'
@@ -32,4 +33,6 @@ export interface VerbContext {
   readonly aside?: Aside
   /** Sends a warning to the client; absent where the request cannot show one. */
   readonly warn?: (text: string) => void
+  /** The request in the trace; absent: not traced. */
+  readonly span?: Span
 }

@@ -8,11 +8,14 @@ import { WatchLine } from './watch-line.ts'
 
 export type WatchEventType = 'ADDED' | 'MODIFIED' | 'DELETED'
 
+/** The forms of a line: the whole object or its metadata, and with the place of the change in its trace. */
+type LineForm = 'whole' | 'metadata' | 'traced-whole' | 'traced-metadata'
+
 /** One change of the store, shared by all watchers: parsed at most once and encoded at most once per event type and form. */
 export class SharedEvent {
   readonly #resource: Resource
   readonly #event: StoreEvent
-  readonly #lines = { whole: new Map<WatchEventType, WatchLine>(), metadata: new Map<WatchEventType, WatchLine>() }
+  readonly #lines = new Map<`${WatchEventType} ${LineForm}`, WatchLine>()
   #current: ApiDocument | undefined
   #previous: ApiDocument | undefined
 
@@ -53,12 +56,15 @@ export class SharedEvent {
     return document
   }
 
-  lineFor(type: WatchEventType, form: 'whole' | 'metadata' = 'whole'): WatchLine {
-    const made = this.#lines[form].get(type)
+  /** Returns the line; with the traceparent of the change, if it has one, where the watcher asked for it. */
+  lineFor(type: WatchEventType, form: 'whole' | 'metadata' = 'whole', wantsTraceparent = false): WatchLine {
+    const traceparent = wantsTraceparent ? this.#event.traceparent : undefined
+    const key = `${type} ${traceparent === undefined ? form : (`traced-${form}` as const)}` as const
+    const made = this.#lines.get(key)
     if (made !== undefined) return made
     const text = toWireText(this.#resource, { value: this.#valueFor(type), revision: this.revision })
-    const line = new WatchLine(eventText(type, form === 'whole' ? text : toMetadataText(text)))
-    this.#lines[form].set(type, line)
+    const line = new WatchLine(eventText(type, form === 'whole' ? text : toMetadataText(text), traceparent))
+    this.#lines.set(key, line)
     return line
   }
 
@@ -70,6 +76,11 @@ export class SharedEvent {
 }
 
 /** Returns one line of a watch response around the JSON text of its object. */
-export function eventText(type: WatchEventType | 'BOOKMARK' | 'ERROR', objectText: string): string {
-  return `{"type":"${type}","object":${objectText}}\n`
+export function eventText(
+  type: WatchEventType | 'BOOKMARK' | 'ERROR',
+  objectText: string,
+  traceparent?: string,
+): string {
+  const trace = traceparent === undefined ? '' : `"traceparent":"${traceparent}",`
+  return `{"type":"${type}",${trace}"object":${objectText}}\n`
 }

@@ -211,8 +211,9 @@ class EventWriter {
   }
 
   #line(type: WatchEventType, event: SharedEvent): WatchLine {
-    const { representation } = this.#request
-    if (!isTable(representation)) return event.lineFor(type, representation === 'metadata' ? 'metadata' : 'whole')
+    const { representation, options } = this.#request
+    if (!isTable(representation))
+      return event.lineFor(type, representation === 'metadata' ? 'metadata' : 'whole', options.sendTraceparents)
     return new WatchLine(eventText(type, this.#tableText(event.documentFor(type), representation)))
   }
 

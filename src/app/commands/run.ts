@@ -5,6 +5,7 @@ import { applySysctls, createFastRun, createNotifier, type Notifier } from '../.
 import type { Component } from '../../loop/component.ts'
 import type { Logger } from '../../observe/index.ts'
 import type { ServerSide } from '../composition/compose-server.ts'
+import { composeTracing } from '../composition/compose-tracing.ts'
 import { wantedSysctls } from '../composition/wanted-sysctls.ts'
 import type { AppContext } from '../context.ts'
 import { agentArguments } from '../lifecycle/agent-arguments.ts'
@@ -19,12 +20,13 @@ import { partsOf } from '../option-groups.ts'
 export type RunEnd = 'stopped' | 'forced'
 
 /** Runs `platnet server`: the API core, its controllers and the scheduler. */
-export async function runServer(context: AppContext): Promise<RunEnd> {
+export async function runServer(untraced: AppContext): Promise<RunEnd> {
+  const { context, components: tracing } = await composeTracing(untraced, 'platnet-server')
   const log = serverLog(context)
   reloadOnHangup(context, log, async () => {})
   const notifier = createNotifier(log, context.env)
   const { components, drain } = await composeServer(context)
-  return runComponents(components, {
+  return runComponents([...tracing, ...components], {
     log,
     notifier,
     onStarted: () => notifier.ready('serving the API'),
@@ -33,7 +35,8 @@ export async function runServer(context: AppContext): Promise<RunEnd> {
 }
 
 /** Runs `platnet agent`: the node side alone. Under a supervisor it reports when it is ready and ends with the supervisor. */
-export async function runAgent(context: AppContext): Promise<RunEnd> {
+export async function runAgent(untraced: AppContext): Promise<RunEnd> {
+  const { context, components: tracing } = await composeTracing(untraced, 'platnet-agent')
   const log = agentLog(context)
   const run = createFastRun()
   const [{ checkBeforeStart }, { composeAgent }] = await Promise.all([
@@ -54,7 +57,7 @@ export async function runAgent(context: AppContext): Promise<RunEnd> {
     process.send?.(message)
     await notifier.ready('rules are in the kernel')
   }
-  return runComponents(components, { log, notifier, onStarted })
+  return runComponents([...tracing, ...components], { log, notifier, onStarted })
 }
 
 /** Probes the host and composes the agent side by side, because both mostly wait for programs. A failed check explains more than a failed composition, so it is thrown first. */
@@ -65,7 +68,8 @@ async function bothAtOnce<T>(check: Promise<void>, composing: Promise<T>): Promi
 }
 
 /** Runs `platnet run`: the server in this process, the agent in a second one. */
-export async function runNode(context: AppContext): Promise<RunEnd> {
+export async function runNode(untraced: AppContext): Promise<RunEnd> {
+  const { context, components: tracing } = await composeTracing(untraced, 'platnet-server')
   const log = serverLog(context)
   const notifier = createNotifier(log, context.env)
   const main = path.resolve(import.meta.dirname, '../../main.ts')
@@ -78,7 +82,7 @@ export async function runNode(context: AppContext): Promise<RunEnd> {
   const withAgent = partsOf.agent.some((part) => context.options.values.app.components.includes(part))
   if (withAgent) await (await import('./check.ts')).requirePrivilege()
   const server = await composeServer(context)
-  const parts = [...server.components, ...(withAgent ? [agent] : [])]
+  const parts = [...tracing, ...server.components, ...(withAgent ? [agent] : [])]
   const onStarted = async () => {
     if (!withAgent) await notifier.ready('serving the API')
   }

@@ -108,7 +108,7 @@ export class ServerSide implements Component {
 
   #createApi(made: MadeAtStart): ReturnType<typeof createApiServer> {
     const { api, app, controllers, dns } = this.#context.options.values
-    const { metrics } = this.#context
+    const { metrics, tracer } = this.#context
     const hasController = app.components.includes('controllers') && controllers.controllers.includes('namespace')
     return createApiServer({
       ...made,
@@ -126,6 +126,7 @@ export class ServerSide implements Component {
       sweepsNamespaces: !hasController,
       components: () => this.#checks(),
       metrics,
+      tracer,
       log: this.#log,
     })
   }

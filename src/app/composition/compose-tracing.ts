@@ -1,0 +1,19 @@
+import type { Component } from '../../loop/component.ts'
+import { wantsTracing } from '../../observe/index.ts'
+import type { AppContext } from '../context.ts'
+
+export interface TracedContext {
+  readonly context: AppContext
+  /** The exporter where spans are exported; it stops last. */
+  readonly components: readonly Component[]
+}
+
+/** Returns the context with the tracer that the environment asks for. Where it asks for none, nothing is loaded. */
+export async function composeTracing(context: AppContext, serviceName: string): Promise<TracedContext> {
+  const { env, metrics, logging } = context
+  if (!wantsTracing(env)) return { context, components: [] }
+  const { createTracing } = await import('../../observe/tracing/tracing.ts')
+  const log = logging.logger('platform_tracing')
+  const tracing = await createTracing({ env, serviceName, metrics, log })
+  return { context: { ...context, tracer: tracing.tracer }, components: [tracing] }
+}
