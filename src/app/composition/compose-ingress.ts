@@ -89,8 +89,8 @@ export async function composeIngress(sources: IngressSources): Promise<IngressSi
 }
 
 /**
- * A driver that waits for its first routes is not ready; where the plane cannot give it any, that is known and the agent is as ready as it
- * gets.
+ * A driver that waits for its first routes is not ready; where the plane cannot give it any or has none to give, that is known and the agent is as
+ * ready as it gets.
  */
 function besidePlane(driver: IngressDriver, ofPlane: () => Health | undefined): Component {
   return {
@@ -99,7 +99,7 @@ function besidePlane(driver: IngressDriver, ofPlane: () => Health | undefined): 
     stop: (scope) => driver.stop(scope),
     health: () => {
       const [own, plane] = [driver.health(), ofPlane()]
-      return own.level === 'unknown' && plane?.level === 'degraded' ? plane : own
+      return own.level === 'unknown' && plane !== undefined && plane.level !== 'unknown' ? plane : own
     },
   }
 }

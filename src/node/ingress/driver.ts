@@ -12,11 +12,15 @@ export interface RoutingRefusal {
 }
 
 /**
- * Serves requests by a routing table. `start` does not reject where an address cannot be listened on: the driver tries again and its health says
- * so, because the agent has other work.
+ * Serves requests by a routing table, and listens from the first one on. Nothing rejects where an address cannot be listened on: the driver tries again
+ * and its health says so, because the agent has other work.
  */
 export interface IngressDriver extends Component {
   readonly kind: 'haproxy' | 'in-process'
+  /** Sentences on settings that this driver does not keep whole. */
+  readonly limitations: readonly string[]
+  /** True once it has a table, or where the proxy of an earlier agent still serves. */
+  readonly isServing: boolean
   /**
    * Makes the table what requests meet, and resolves when new requests meet it. `change` is what differs from the table of the last call that
    * resolved. Rejects where nothing could be changed; the caller tries again with all that differs then.

@@ -131,7 +131,8 @@ export const ingressOptions = declareOptions({
     default: '1024Mi',
     reload: 'restart',
     commands,
-    description: 'The largest body of a request; a larger one is answered 413; 0 for no limit',
+    description:
+      'The largest body of a request; a larger one is answered 413; 0 for no limit; haproxy checks Content-Length alone',
   },
   ingressHeaderTimeout: {
     schema: duration,

@@ -47,6 +47,11 @@ export class OwnIngresses {
     return this.#own.values()
   }
 
+  /** Tells whether a class names our controller: only then an Ingress can be ours. */
+  get hasClass(): boolean {
+    return this.#classes.values().some(({ controller }) => controller === this.#controller)
+  }
+
   classOf({ className }: Ingress): ClassVerdict {
     if (className === undefined) return { kind: 'no-class' }
     const controller = this.#classes.get(className)?.controller

@@ -68,6 +68,11 @@ export class IngressPlan {
     this.#wanted = new Set(defaultCertificate === undefined ? [] : [defaultCertificate])
   }
 
+  /** Tells whether an IngressClass names our controller. */
+  get hasClass(): boolean {
+    return this.#ingresses.hasClass
+  }
+
   /** Every Ingress that can be read, of foreign classes too. */
   ingresses(): IteratorObject<Ingress> {
     return this.#ingresses.all()

@@ -106,6 +106,7 @@ export class IngressPlane implements Component {
     if (objects.missing.length > 0 || !nodeState.synced) return
     const startMs = performance.now()
     const step = this.#plan()
+    if (!this.#isWanted()) return this.#onNotWanted(revision)
     if (this.#isWaitingForSecrets(step)) return this.#syncAt(this.#startedMs + firstSecretsMs - performance.now())
     await this.#apply(step, startMs)
     this.#parts.applied.publish(ingressPlane, revision)
@@ -124,6 +125,16 @@ export class IngressPlane implements Component {
     followSecrets(step.secrets)
     this.#step = step
     return step
+  }
+
+  /** Ports are opened once a class names our controller, and stay open; a proxy that outlived the agent gets its table in any case. */
+  #isWanted(): boolean {
+    return this.#parts.plan.hasClass || this.#parts.driver.isServing
+  }
+
+  #onNotWanted(revision: number): void {
+    this.#parts.applied.publish(ingressPlane, revision)
+    this.#setHealth('ok', 'no IngressClass names this controller: nothing listens')
   }
 
   #isWaitingForSecrets({ secrets }: IngressStep): boolean {

@@ -17,6 +17,7 @@ const status = {
   problems: [],
   ingress: {
     driver: 'in-process',
+    limitations: ['bodies without a length are not limited'],
     ingresses: { ours: 2, foreign: 1 },
     hosts: 2,
     backends: 1,

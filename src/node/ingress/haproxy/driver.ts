@@ -105,6 +105,16 @@ export class HaproxyDriver implements IngressDriver {
     return this.#health
   }
 
+  get isServing(): boolean {
+    return this.#master !== undefined
+  }
+
+  get limitations(): readonly string[] {
+    const { maxBodyBytes } = this.#settings.limits
+    const unlimited = 'only bodies with Content-Length: haproxy does not count the bytes of others'
+    return maxBodyBytes === 0 ? [] : [`--ingress-max-body-bytes limits ${unlimited}`]
+  }
+
   get work(): HaproxyWork {
     return this.#work
   }
@@ -141,7 +151,7 @@ export class HaproxyDriver implements IngressDriver {
 
   /** Brings haproxy to the table; `change` is what differs from the table before, undefined if that is not known. */
   async #bring(change: RoutingChange | undefined): Promise<void> {
-    if (this.#master === undefined || !isAlive(this.#master)) return this.#isNeeded() ? this.#startAnew() : undefined
+    if (this.#master === undefined || !isAlive(this.#master)) return await this.#startAnew()
     const wasKnown = this.#holding !== undefined
     for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
       const difference = await this.#change(wasKnown && attempt === 1 ? change : undefined)
@@ -149,11 +159,6 @@ export class HaproxyDriver implements IngressDriver {
       if (difference !== undefined) return
     }
     await this.#reload('commands of the runtime socket failed')
-  }
-
-  /** Nothing listens on a node without Ingresses; once started, haproxy stays. */
-  #isNeeded(): boolean {
-    return this.#work.starts > 0 || this.#wanted().hosts.size > 0
   }
 
   /** Makes one attempt by commands; undefined if a command failed. */
@@ -284,7 +289,7 @@ export class HaproxyDriver implements IngressDriver {
   }
 
   async #restart(): Promise<void> {
-    if (this.#table === undefined || !this.#isNeeded() || performance.now() < this.#restartAtMs) return
+    if (this.#table === undefined || performance.now() < this.#restartAtMs) return
     await this.#inTurn(async () => {
       if (this.#master !== undefined && isAlive(this.#master)) return
       this.#restartAtMs = performance.now() + this.#backoff.nextDelayMs()

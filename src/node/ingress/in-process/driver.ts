@@ -35,6 +35,8 @@ const emptyTable: RoutingTable = { hosts: new Map(), backends: new Map(), certif
 export class InProcessDriver implements IngressDriver {
   readonly name = 'ingress-in-process'
   readonly kind = 'in-process'
+  readonly limitations: readonly string[] = []
+  isServing = false
   readonly #parts: InProcessParts
   readonly #clients: ClientLimits
   readonly #balancer = new Balancer()
@@ -60,8 +62,6 @@ export class InProcessDriver implements IngressDriver {
   async start(): Promise<void> {
     this.#edges = this.#createEdges()
     this.#sinceMs = Date.now()
-    await this.#listenWhereNot()
-    this.#listening.start()
   }
 
   /** Requests under way are finished until the signal aborts; then they are cut. */
@@ -84,12 +84,14 @@ export class InProcessDriver implements IngressDriver {
     for (const { server } of this.#edges) this.#setDefaultCertificate(server)
     this.#pools.keepOnly(table.backends.values())
     this.#balancer.keepOnly(table.backends)
+    await this.#listenOnce()
     return []
   }
 
   health(): Health {
     const sinceMs = this.#sinceMs
     if (this.#isStopped) return { level: 'stopped', message: 'stopped', sinceMs }
+    if (!this.isServing) return { level: 'unknown', message: 'waits for the first routes', sinceMs }
     const faults = this.#edges.map(({ fault }) => fault).filter((fault) => fault !== undefined)
     if (faults.length > 0) return { level: 'degraded', message: faults.join('; '), sinceMs }
     const where = this.#edges.map(({ address }) => formatListenAddress(address)).join(', ')
@@ -145,6 +147,13 @@ export class InProcessDriver implements IngressDriver {
     this.#sockets.add(socket)
     socket.once('close', () => this.#sockets.delete(socket))
     return true
+  }
+
+  async #listenOnce(): Promise<void> {
+    if (this.isServing) return
+    this.isServing = true
+    await this.#listenWhereNot()
+    this.#listening.start()
   }
 
   async #listenWhereNot(): Promise<void> {

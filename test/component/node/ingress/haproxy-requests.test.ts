@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { request } from 'node:http'
 import { after, before, describe, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import {
   ask,
   EchoServers,
@@ -119,6 +122,20 @@ describe('haproxy passes requests on', { skip: haproxySkipReason() }, () => {
       statusOf(`GET / HTTP/1.1\r\n${host}`),
     ])
     assert.deepEqual(statuses, [405, 413, 422, 408])
+  })
+
+  test('a chunked body that comes bit by bit is not limited, and the driver says so', async () => {
+    const sent = request({ port: lab.httpPort, method: 'POST', headers: { host: 'a.example.com' } })
+    const answered = once(sent, 'response')
+    for (let part = 0; part < 4; part += 1) {
+      sent.write('x'.repeat(400))
+      await sleep(20)
+    }
+    sent.end()
+    const [answer] = await answered
+    answer.resume()
+    assert.equal(answer.statusCode, 200)
+    assert.match(lab.driver.limitations.join(), /^--ingress-max-body-bytes limits only bodies with Content-Length/)
   })
 
   test('with Content-Length and chunked the chunks count, and what follows is no second request', async () => {

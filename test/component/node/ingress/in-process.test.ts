@@ -353,6 +353,8 @@ describe('The in-process driver', () => {
     const { port } = other.address() as net.AddressInfo
     await using lab = new IngressLab({}, port)
     await lab.start()
+    assert.equal(lab.driver.health().level, 'unknown')
+    await lab.route({})
     const { level, message } = lab.driver.health()
     assert.equal(level, 'degraded')
     assert.equal(

@@ -31,6 +31,7 @@ for (const dialect of ['platform', 'kubernetes'] as const) {
     await api.createNode('node-b', '203.0.113.8')
     await api.createClass()
     await api.createIngress('shop', shop)
+    await until('the port is open', () => lab.httpPort > 0)
     await untilAsync('the Ingress is served without a Service', async () => (await get()).status === 503)
     await api.createService('web')
     await api.putEndpoint('web', one.port)
@@ -47,6 +48,20 @@ for (const dialect of ['platform', 'kubernetes'] as const) {
 }
 
 describe('The plane of Ingress', () => {
+  test('opens its ports when a class names its controller, and answers 404 there without an Ingress', async (context) => {
+    const { api, lab, plane } = await startPlaneLab(context)
+    await until('the lists are read', () => plane.health().level === 'ok')
+    assert.match(plane.health().message, /no IngressClass names this controller/)
+    assert.equal(lab.httpPort, 0)
+    await api.createClass('theirs', 'example.com/other')
+    await api.createClass()
+    await until('the port is open', () => lab.httpPort > 0)
+    assert.equal((await httpGet({ host: '127.0.0.1', port: lab.httpPort })).status, 404)
+    await api.removeClass()
+    await until('the class is gone', () => plane.health().message.startsWith('0 hosts'))
+    assert.equal((await httpGet({ host: '127.0.0.1', port: lab.httpPort })).status, 404)
+  })
+
   test('serves the certificate of a Secret by name, and the next one without a restart', async (context) => {
     const { api, lab, reported } = await startPlaneLab(context)
     await api.createClass()
