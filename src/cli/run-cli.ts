@@ -1,4 +1,4 @@
-import { CommanderError } from 'commander'
+import { type Command, CommanderError } from 'commander'
 import { type ExitCode, exitCodeOf, exitCodes, renderError } from './exit-code.ts'
 import { type AddCommand, buildProgram, type CliContext } from './program.ts'
 
@@ -21,13 +21,22 @@ const commandLoaders = new Map<string, () => Promise<AddCommand>>([
   ['cni', async () => (await import('./cni.ts')).addCniCommand],
   ['demo', async () => (await import('./demo.ts')).addDemoCommand],
   ['version', async () => (await import('./version.ts')).addVersionCommand],
+  ['completion', async () => (await import('./completion/index.ts')).addCompletionCommand],
 ])
 
-/** Loads the command that the first argument names; all commands where it names none, as for help and for a mistyped name. */
+/** Commands that show the others. */
+const showingAll = ['completion']
+
+/** Loads the command that the first argument names; all commands where it names none, as for help and for a mistyped name, or one that shows the others. */
 async function loadCommands(first: string | undefined): Promise<readonly AddCommand[]> {
-  const named = commandLoaders.get(first ?? '')
+  const named = showingAll.includes(first ?? '') ? undefined : commandLoaders.get(first ?? '')
   const loaders = named ? [named] : new Set(commandLoaders.values())
   return Promise.all([...loaders].map((load) => load()))
+}
+
+/** Builds the program with all commands; `platnet completion` and the manual pages show it. */
+export async function buildWholeProgram(context: CliContext): Promise<Command> {
+  return buildProgram(context, await loadCommands(undefined))
 }
 
 /** Runs one command to its end and resolves with the exit code of the process; never throws. `argv` has the form of `process.argv`. */
