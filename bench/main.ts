@@ -4,6 +4,7 @@ import { benchApi } from './api/api.ts'
 import { benchControllers } from './controllers/controllers.ts'
 import { benchDns } from './dns/dns.ts'
 import { benchEndpointChange } from './endpoint-change.ts'
+import { benchIdle } from './idle/idle.ts'
 import { benchIngress } from './ingress/ingress.ts'
 import { benchPods } from './pods/pods.ts'
 import { benchPolicy } from './policy/policy.ts'
@@ -15,6 +16,7 @@ const benches: Readonly<Record<string, () => Promise<BenchReport>>> = {
   controllers: benchControllers,
   dns: benchDns,
   'endpoint-change': benchEndpointChange,
+  idle: benchIdle,
   ingress: benchIngress,
   pods: benchPods,
   policy: benchPolicy,

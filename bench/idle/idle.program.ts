@@ -1,0 +1,103 @@
+// The inner part of `npm run bench -- idle`, in namespaces of its own: `platnet run` with all planes and 100 Services of 4 endpoints, left
+// alone for some minutes. Prints its figures as one line of JSON.
+import { readdirSync, readFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { adminKubeconfig, controlSocket, PlatnetDaemon } from '../../src/demo/daemon.ts'
+import { HttpClusterApi } from '../../src/demo/http-cluster-api.ts'
+import { Lab, nodeAddress } from '../../src/demo/lab.ts'
+import { describeService, describeSlice } from '../../src/demo/manifests.ts'
+import { createDialect } from '../../src/model/dialect.ts'
+import { parseIp } from '../../src/model/ip.ts'
+import { httpGet } from '../../test/helpers/http-get.ts'
+import { readAdminAccess } from '../../test/helpers/platnet-server.ts'
+import { progress } from '../report.ts'
+import type { IdleFigures } from './idle.ts'
+
+const idleSeconds = Number(process.env['BENCH_IDLE_SECONDS'] ?? 600)
+const services = 100
+const roles: readonly (readonly [string, RegExp])[] = [
+  ['server', /main\.ts\0run\0/],
+  ['agent', /main\.ts\0agent\0/],
+  ['haproxy', /^\S*haproxy\0/],
+]
+
+async function createServices(api: HttpClusterApi): Promise<void> {
+  let last = ''
+  for (let number = 0; number < services; number += 1) {
+    const name = `web-${number}`
+    await api.apply(describeService({ name, type: 'ClusterIP', sessionAffinity: 'None' }))
+    const pods = [1, 2, 3, 4].map((last) => {
+      const address = parseIp(`10.244.${number}.${last}`)
+      if (!address) throw new Error('the endpoint has no address')
+      return { name: `${name}-${last}`, address, port: 8080, phase: 'ready' as const }
+    })
+    const stored = await api.apply(describeSlice(createDialect('platform'), name, pods))
+    last = stored.metadata.resourceVersion ?? last
+  }
+  await api.waitApplied('endpointslices', last)
+}
+
+interface Sample {
+  readonly role: string
+  readonly pid: string
+  readonly cpuMs: number
+}
+
+/** Adds up the user and system time of all threads (proc(5), stat), in ms. */
+function cpuMs(pid: string): number {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  return 10 * (Number(fields[11]) + Number(fields[12]))
+}
+
+function listProcesses(): Sample[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((pid) => {
+      const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8')
+      const role = roles.find(([, pattern]) => pattern.test(command))?.[0]
+      return role === undefined ? [] : [{ role, pid, cpuMs: cpuMs(pid) }]
+    })
+}
+
+function kibibytes(file: string, field: string): number {
+  return Number(new RegExp(`^${field}:\\s+(\\d+)`, 'm').exec(readFileSync(file, 'utf8'))?.[1])
+}
+
+async function waitReady(): Promise<void> {
+  for (;;) {
+    const access = await readAdminAccess(adminKubeconfig).catch(() => undefined)
+    const answer = access && (await httpGet({ ...access, port: 10250, path: '/readyz' }).catch(() => undefined))
+    if (answer?.status === 200) return
+    await sleep(20)
+  }
+}
+
+async function measure(): Promise<IdleFigures> {
+  await new Lab().build()
+  const daemon = new PlatnetDaemon(nodeAddress, ['--log-level', 'warn'])
+  const startedMs = performance.now()
+  await daemon.start()
+  await waitReady()
+  const startMs = performance.now() - startedMs
+  const api = await HttpClusterApi.connect(adminKubeconfig, controlSocket)
+  await createServices(api)
+  progress(`${services} Services are applied; waiting ${idleSeconds} s`)
+  // A minute for what a start leaves to be done; the processor time counts from there.
+  await sleep(Math.min(60, idleSeconds / 2) * 1000)
+  const before = listProcesses()
+  const sinceMs = performance.now()
+  await sleep(Math.max(idleSeconds - 60, idleSeconds / 2) * 1000)
+  const tookMs = performance.now() - sinceMs
+  const processes = before.map(({ role, pid, cpuMs: beforeMs }) => ({
+    role,
+    residentMiB: kibibytes(`/proc/${pid}/status`, 'VmRSS') / 1024,
+    ownMiB: kibibytes(`/proc/${pid}/smaps_rollup`, 'Pss') / 1024,
+    cpuPercent: (100 * (cpuMs(pid) - beforeMs)) / tookMs,
+  }))
+  await daemon.kill()
+  return { command: 'run', startMs, processes }
+}
+
+process.stdout.write(`${JSON.stringify(await measure())}\n`)
+process.exit(0)
