@@ -108,6 +108,23 @@ export class LeaderElection implements Component {
   }
 
   async #acquireOrRenew(signal: AbortSignal): Promise<boolean> {
+    return (await this.#renewObserved(signal)) || (await this.#acquire(signal))
+  }
+
+  /** Renews the observed version of the lease without reading it, as client-go does: one request every 2 s instead of two. */
+  async #renewObserved(signal: AbortSignal): Promise<boolean> {
+    const held = this.#observed
+    if (!this.#isLeader || held?.spec.holderIdentity !== this.#options.identity) return false
+    try {
+      this.#observe(await this.#options.lock.replace(held, this.#claim(held.spec), signal))
+      return true
+    } catch (error) {
+      this.#options.log.debug('the lease was not renewed; it is read again', { error })
+      return false
+    }
+  }
+
+  async #acquire(signal: AbortSignal): Promise<boolean> {
     const { identity, lock } = this.#options
     const held = await lock.read(signal)
     if (held === undefined) {
