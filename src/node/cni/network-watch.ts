@@ -1,6 +1,7 @@
 import { type FSWatcher, statSync, watch } from 'node:fs'
 import { dirname } from 'node:path'
 import type { Component, Health } from '../../loop/component.ts'
+import { HealthKeeper } from '../../loop/health-keeper.ts'
 import { Periodic } from '../../loop/periodic.ts'
 import { describeError } from '../../model/errors.ts'
 import type { Logger } from '../../observe/index.ts'
@@ -40,9 +41,8 @@ export class NetworkWatch implements Component {
   readonly #rescan: Periodic
   readonly #watched = new Map<string, { readonly inode: number; readonly watcher: FSWatcher }>()
   #settling: NodeJS.Timeout | undefined
-  #reported = ''
   #skipped: ReadonlySet<string> = new Set()
-  #health: Health = { level: 'ok', message: 'no pod gets its network by CNI here', sinceMs: Date.now() }
+  readonly #health = new HealthKeeper('ok', 'no pod gets its network by CNI here')
 
   constructor(parts: NetworkWatchParts) {
     this.#parts = parts
@@ -66,7 +66,7 @@ export class NetworkWatch implements Component {
   /** Checks again; reports a plugin that hangs while the check waits for it. */
   health(): Health {
     const [slow] = this.#parts.runtime.slowCalls()
-    if (slow === undefined) return this.#health
+    if (slow === undefined) return this.#health.current
     const pod = slow.containerId === undefined ? '' : `, for the pod ${slow.containerId}`
     return { level: 'degraded', message: `${describeRunning(slow)}${pod}`, sinceMs: slow.sinceMs }
   }
@@ -98,10 +98,8 @@ export class NetworkWatch implements Component {
 
   #report(readiness: NetworkReadiness): void {
     const { isReady, message } = readiness
-    if (message === this.#reported) return
+    if (!this.#health.set(isReady ? 'ok' : 'degraded', message)) return
     const { log, metrics, onChange } = this.#parts
-    this.#reported = message
-    this.#health = { level: isReady ? 'ok' : 'degraded', message, sinceMs: Date.now() }
     metrics.setReady(isReady)
     if (isReady) log.info('pods get their network', { network: message })
     else log.warn('pods get no network', { reason: message })

@@ -1,6 +1,7 @@
 import { Backoff } from '../../loop/backoff.ts'
 import { BoundedFrequencyRunner } from '../../loop/bounded-frequency-runner.ts'
-import type { Component, Health, HealthLevel } from '../../loop/component.ts'
+import type { Component, Health } from '../../loop/component.ts'
+import { HealthKeeper } from '../../loop/health-keeper.ts'
 import type { ObjectKey } from '../../model/api-object.ts'
 import { describeError } from '../../model/errors.ts'
 import type { RoutingChange, RoutingTable } from '../../model/routing-table.ts'
@@ -53,7 +54,7 @@ export class IngressPlane implements Component {
   #failure: string | undefined
   #timer: NodeJS.Timeout | undefined
   #unsubscribe: readonly (() => void)[] = []
-  #health: Health = { level: 'unknown', message: 'waiting for the first lists of Ingresses and classes', sinceMs: 0 }
+  readonly #health = new HealthKeeper('unknown', 'waiting for the first lists of Ingresses and classes')
 
   constructor(parts: IngressPlaneParts) {
     this.#parts = parts
@@ -77,11 +78,11 @@ export class IngressPlane implements Component {
     for (const unsubscribe of this.#unsubscribe) unsubscribe()
     clearTimeout(this.#timer)
     await this.#runner.stop(scope)
-    this.#setHealth('stopped', 'stopped')
+    this.#health.set('stopped', 'stopped')
   }
 
   health(): Health {
-    return this.#health
+    return this.#health.current
   }
 
   status(): IngressStatus {
@@ -134,7 +135,7 @@ export class IngressPlane implements Component {
 
   #onNotWanted(revision: number): void {
     this.#parts.applied.publish(ingressPlane, revision)
-    this.#setHealth('ok', 'no IngressClass names this controller: nothing listens')
+    this.#health.set('ok', 'no IngressClass names this controller: nothing listens')
   }
 
   #isWaitingForSecrets({ secrets }: IngressStep): boolean {
@@ -159,7 +160,7 @@ export class IngressPlane implements Component {
   /** Without Ingresses this node serves none, and no change of an endpoint is waited for. */
   #onDenials(denials: readonly string[], revision: number): void {
     this.#parts.applied.publish(ingressPlane, revision)
-    this.#setHealth('degraded', `Ingresses are not served: ${denials.join('; ')}`)
+    this.#health.set('degraded', `Ingresses are not served: ${denials.join('; ')}`)
   }
 
   /** Without a table in force no change of an endpoint is waited for: this node serves no Ingress. */
@@ -169,7 +170,7 @@ export class IngressPlane implements Component {
     metrics.countFailure()
     log.error('the routes of Ingresses could not be applied', { error, retryInMs })
     if (!this.#hasApplied) applied.publish(ingressPlane, nodeState.revision)
-    this.#setHealth('degraded', `routes could not be applied: ${this.#failure}`)
+    this.#health.set('degraded', `routes could not be applied: ${this.#failure}`)
   }
 
   /** A certificate begins or ends to be valid by the clock alone. */
@@ -183,20 +184,15 @@ export class IngressPlane implements Component {
     const { problems, driver } = this.#parts
     const { level, message } = driver.health()
     const served = `${hosts.size} hosts and ${backends.size} backends`
-    if (level === 'degraded') this.#setHealth('degraded', message)
-    else if (problems.count > 0) this.#setHealth('degraded', `${served}; not served as written: ${this.#named()}`)
-    else this.#setHealth('ok', served)
+    if (level === 'degraded') this.#health.set('degraded', message)
+    else if (problems.count > 0) this.#health.set('degraded', `${served}; not served as written: ${this.#named()}`)
+    else this.#health.set('ok', served)
   }
 
   #named(): string {
     const keys = [...this.#parts.problems.all.keys()]
     const more = keys.length > maxNamed ? ` and ${keys.length - maxNamed} more` : ''
     return `${keys.slice(0, maxNamed).join(', ')}${more}`
-  }
-
-  #setHealth(level: HealthLevel, message: string): void {
-    const sinceMs = this.#health.level === level ? this.#health.sinceMs : Date.now()
-    this.#health = { level, message, sinceMs }
   }
 }
 

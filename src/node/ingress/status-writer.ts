@@ -2,8 +2,8 @@ import { type ApiClient, ApiError } from '../../client/index.ts'
 import { Backoff } from '../../loop/backoff.ts'
 import { BoundedFrequencyRunner } from '../../loop/bounded-frequency-runner.ts'
 import type { Component, Health } from '../../loop/component.ts'
+import { HealthKeeper } from '../../loop/health-keeper.ts'
 import { type ObjectKey, splitObjectKey } from '../../model/api-object.ts'
-import { describeError } from '../../model/errors.ts'
 import { parseIp } from '../../model/ip.ts'
 import type { Logger } from '../../observe/index.ts'
 import type { IngressObjects } from './ingress-objects.ts'
@@ -41,7 +41,7 @@ export class IngressStatusWriter implements Component {
   /** Ingresses that were of our classes in the life of this agent. */
   readonly #ours = new Set<ObjectKey>()
   #timer: NodeJS.Timeout | undefined
-  #health: Health = { level: 'ok', message: '', sinceMs: 0 }
+  readonly #health = new HealthKeeper()
 
   constructor(parts: StatusWriterParts) {
     this.#parts = parts
@@ -62,7 +62,7 @@ export class IngressStatusWriter implements Component {
   }
 
   health(): Health {
-    return this.#health
+    return this.#health.current
   }
 
   /** Looks again whether a status is to be written. */
@@ -80,7 +80,7 @@ export class IngressStatusWriter implements Component {
     const due = [...wrong].filter(([key]) => (this.#wrongSinceMs.get(key) ?? dueMs) <= dueMs)
     for (let index = 0; index < due.length; index += writesAtOnce)
       await Promise.all(due.slice(index, index + writesAtOnce).map(([key, want]) => this.#patch(key, want, signal)))
-    this.#health = { level: 'ok', message: '', sinceMs: 0 }
+    this.#health.set('ok')
     if (wrong.size > due.length) this.#checkIn(waitPerRankMs)
   }
 
@@ -130,10 +130,8 @@ export class IngressStatusWriter implements Component {
   }
 
   #onError(error: unknown): void {
-    const message = describeError(error)
-    if (message !== this.#health.message)
-      this.#parts.log.warn('the status of an Ingress could not be written; tried again', { error })
-    this.#health = { level: 'degraded', message, sinceMs: Date.now() }
+    const warn = () => this.#parts.log.warn('the status of an Ingress could not be written; tried again', { error })
+    this.#health.fail(error, warn)
   }
 }
 

@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { type ApiClient, orAbsent } from '../../client/index.ts'
 import type { Component, Health } from '../../loop/component.ts'
+import { HealthKeeper } from '../../loop/health-keeper.ts'
 import { Periodic } from '../../loop/periodic.ts'
-import { describeError } from '../../model/errors.ts'
 import type { Logger } from '../../observe/index.ts'
 
 const nodeSchema = z.object({
@@ -28,7 +28,7 @@ export class NodeAnnotation implements Component {
   readonly name = 'node-annotation'
   readonly #parts: NodeAnnotationParts
   readonly #keeping: Periodic
-  #health: Health = { level: 'ok', message: '', sinceMs: 0 }
+  readonly #health = new HealthKeeper()
   #retry: NodeJS.Timeout | undefined
 
   constructor(parts: NodeAnnotationParts) {
@@ -50,7 +50,7 @@ export class NodeAnnotation implements Component {
   }
 
   health(): Health {
-    return this.#health
+    return this.#health.current
   }
 
   async #keep(signal: AbortSignal): Promise<void> {
@@ -62,14 +62,12 @@ export class NodeAnnotation implements Component {
       const patch = { metadata: { annotations: { [key]: value ?? null } } }
       await client.patch(node, { kind: 'merge', patch }, { signal })
     }
-    this.#health = { level: 'ok', message: '', sinceMs: 0 }
+    this.#health.set('ok')
   }
 
   #onError(error: unknown): void {
-    const message = describeError(error)
-    if (message !== this.#health.message)
-      this.#parts.log.warn('the annotation of this Node could not be kept; tried again', { error })
-    this.#health = { level: 'degraded', message, sinceMs: Date.now() }
+    const warn = () => this.#parts.log.warn('the annotation of this Node could not be kept; tried again', { error })
+    this.#health.fail(error, warn)
     this.#runSoon()
   }
 

@@ -4,7 +4,7 @@ import type { Run } from '../../host/index.ts'
 import { Backoff } from '../../loop/backoff.ts'
 import { BoundedFrequencyRunner } from '../../loop/bounded-frequency-runner.ts'
 import type { Component, Health } from '../../loop/component.ts'
-import { describeError } from '../../model/errors.ts'
+import { HealthKeeper } from '../../loop/health-keeper.ts'
 import type { Cidr } from '../../model/ip.ts'
 import type { Logger } from '../../observe/index.ts'
 import { type ClaimSettings, describeRefusal, type RefusedClaim, type SettledClaims, settleClaims } from './claims.ts'
@@ -54,7 +54,7 @@ export class RoutesPlane implements Component {
   #refusals = ''
   #unsubscribe = () => {}
   #recheckTimer: NodeJS.Timeout | undefined
-  #health: Health = { level: 'unknown', message: 'not started', sinceMs: 0 }
+  readonly #health = new HealthKeeper('unknown', 'not started')
 
   constructor(parts: RoutesPlaneParts) {
     this.#parts = parts
@@ -83,7 +83,7 @@ export class RoutesPlane implements Component {
 
   async start(scope: { signal: AbortSignal }): Promise<void> {
     if (!(await this.#parts.isWanted())) {
-      this.#health = { level: 'ok', message: 'pods are on the bridge of an engine', sinceMs: Date.now() }
+      this.#health.set('ok', 'pods are on the bridge of an engine')
       return
     }
     const { addresses } = this.#parts
@@ -101,7 +101,7 @@ export class RoutesPlane implements Component {
   }
 
   health(): Health {
-    return this.#health
+    return this.#health.current
   }
 
   /** Tells whether a Node changed in a field that routes depend on: Node objects change with every heartbeat, those fields rarely. */
@@ -116,7 +116,7 @@ export class RoutesPlane implements Component {
     const { mode, nodeName, leadsToOthers, log, run } = this.#parts
     // A node without a Node object keeps its routes.
     if (!this.#nodes.has(nodeName)) {
-      this.#health = { level: 'ok', message: 'the API does not know this node yet', sinceMs: Date.now() }
+      this.#health.set('ok', 'the API does not know this node yet')
       return
     }
     const { nodes, refused } = await this.#settle()
@@ -155,8 +155,8 @@ export class RoutesPlane implements Component {
       log.warn('Nodes claim networks or addresses that this node does not use', { claims: `${named}${more}` })
     this.#refusals = `${named}${more}`
     const routes = `${plan.routes.length} routes (${mode})`
-    if (refused.length === 0) this.#health = { level: 'ok', message: routes, sinceMs: Date.now() }
-    else this.#health = { level: 'degraded', message: `${routes}; not used: ${named}${more}`, sinceMs: Date.now() }
+    if (refused.length === 0) this.#health.set('ok', routes)
+    else this.#health.set('degraded', `${routes}; not used: ${named}${more}`)
     clearTimeout(this.#recheckTimer)
     if (!refused.some(({ reason }) => reason === 'overlaps-local-route')) return
     this.#recheckTimer = setTimeout(() => this.#flight.request(), recheckMs)
@@ -166,9 +166,7 @@ export class RoutesPlane implements Component {
   #onTrouble(error: unknown): void {
     this.#applied = undefined
     const remedy = this.#parts.mode === 'host-gw' ? '; nodes that share no network need --pod-network vxlan' : ''
-    const message = `${describeError(error)}${remedy}`
-    if (message !== this.#health.message)
-      this.#parts.log.warn('routes to the pods of other nodes could not be made', { error, remedy })
-    this.#health = { level: 'degraded', message, sinceMs: Date.now() }
+    const warn = () => this.#parts.log.warn('routes to the pods of other nodes could not be made', { error, remedy })
+    this.#health.fail(error, warn, remedy)
   }
 }

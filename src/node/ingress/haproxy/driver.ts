@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isAlive, type ProcessIdentity, type Run } from '../../../host/index.ts'
 import { Backoff } from '../../../loop/backoff.ts'
-import type { Health, HealthLevel } from '../../../loop/component.ts'
+import type { Health } from '../../../loop/component.ts'
+import { HealthKeeper } from '../../../loop/health-keeper.ts'
 import { Periodic } from '../../../loop/periodic.ts'
 import { describeError } from '../../../model/errors.ts'
 import type { RoutingChange, RoutingTable } from '../../../model/routing-table.ts'
@@ -67,7 +68,7 @@ export class HaproxyDriver implements IngressDriver {
   #leftOut: readonly RoutingRefusal[] = []
   #turn: Promise<unknown> = Promise.resolve()
   #restartAtMs = 0
-  #health: Health = { level: 'unknown', message: 'waits for the first routes', sinceMs: Date.now() }
+  readonly #health = new HealthKeeper('unknown', 'waits for the first routes')
   #work = { starts: 0, reloads: 0, commands: 0 }
 
   constructor(parts: HaproxyParts) {
@@ -77,7 +78,7 @@ export class HaproxyDriver implements IngressDriver {
     this.#listeners = new KeptListeners(this.#process.paths.keptSocket)
     this.#accessLog = new AccessLog(this.#process.paths.accessLog, parts)
     const every = (intervalMs: number, job: (scope: { signal: AbortSignal }) => Promise<void>) =>
-      new Periodic(job, { intervalMs, onError: (error) => this.#report('degraded', describeError(error)) })
+      new Periodic(job, { intervalMs, onError: (error) => this.#health.set('degraded', describeError(error)) })
     this.#watches = [
       every(watchMs, (scope) => this.#watchMaster(scope)),
       every(verifyMs, () => this.#verify()),
@@ -102,7 +103,7 @@ export class HaproxyDriver implements IngressDriver {
   }
 
   health(): Health {
-    return this.#health
+    return this.#health.current
   }
 
   get isServing(): boolean {
@@ -133,10 +134,10 @@ export class HaproxyDriver implements IngressDriver {
       this.#table = table
       try {
         await this.#bring(known)
-        this.#report('ok', 'haproxy serves the routes')
+        this.#health.set('ok', 'haproxy serves the routes')
       } catch (error) {
         this.#holding = undefined
-        this.#report('degraded', describeError(error))
+        this.#health.set('degraded', describeError(error))
         throw error
       }
       return [...this.#leftOut, ...this.#refusedRoutes.all()]
@@ -293,10 +294,10 @@ export class HaproxyDriver implements IngressDriver {
     await this.#inTurn(async () => {
       if (this.#master !== undefined && isAlive(this.#master)) return
       this.#restartAtMs = performance.now() + this.#backoff.nextDelayMs()
-      this.#report('degraded', 'haproxy has ended and is started again')
+      this.#health.set('degraded', 'haproxy has ended and is started again')
       this.#parts.log.error('haproxy has ended; it is started again', {})
       await this.#startAgain()
-      this.#report('ok', 'haproxy serves the routes')
+      this.#health.set('ok', 'haproxy serves the routes')
     })
   }
 
@@ -310,7 +311,7 @@ export class HaproxyDriver implements IngressDriver {
         await this.#bring(undefined)
       }
       this.#backoff.reset()
-      if (this.#holding !== undefined) this.#report('ok', 'haproxy serves the routes')
+      if (this.#holding !== undefined) this.#health.set('ok', 'haproxy serves the routes')
     })
   }
 
@@ -336,10 +337,5 @@ export class HaproxyDriver implements IngressDriver {
     const result = this.#turn.then(job, job)
     this.#turn = result.catch(() => {})
     return result
-  }
-
-  #report(level: HealthLevel, message: string): void {
-    if (level !== this.#health.level || message !== this.#health.message)
-      this.#health = { level, message, sinceMs: level === this.#health.level ? this.#health.sinceMs : Date.now() }
   }
 }
