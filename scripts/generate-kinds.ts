@@ -49,6 +49,13 @@ const sources: readonly Source[] = [
     kinds: ['CustomResourceDefinition'],
   },
   {
+    module: 'k8s.io/metrics',
+    folder: 'pkg/apis/metrics/v1beta1',
+    package: 'k8s.io.metrics.pkg.apis.metrics.v1beta1',
+    groupVersion: 'metrics/v1beta1',
+    kinds: ['NodeMetrics', 'PodMetrics'],
+  },
+  {
     module: 'k8s.io/apimachinery',
     folder: 'pkg/apis/meta/v1',
     package: 'k8s.io.apimachinery.pkg.apis.meta.v1',
@@ -68,6 +75,7 @@ function ofApi(folder: string, groupVersion: string, kinds: readonly string[]): 
 const forms: Readonly<Record<string, string>> = {
   'meta.v1.Time': 'time',
   'meta.v1.MicroTime': 'micro-time',
+  'meta.v1.Duration': 'duration',
   'meta.v1.FieldsV1': 'raw-object',
   'meta.v1.Verbs': 'string-list',
   'pkg.runtime.RawExtension': 'raw-object',

@@ -10,7 +10,7 @@ interface ObjectCount {
 
 /** Counts the stored objects of each resource; versions and groups that share objects count once, under the first. */
 export async function countObjects(store: Store, registry: Registry): Promise<readonly ObjectCount[]> {
-  const stored = registry.all().filter(({ review }) => review === undefined)
+  const stored = registry.all().filter(({ review, computed }) => review === undefined && computed === undefined)
   const names = new Map(
     stored.toReversed().map((resource) => {
       const { plural, group } = resource

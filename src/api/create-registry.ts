@@ -24,6 +24,7 @@ import { secrets } from './resources/secrets.ts'
 import { serviceAccounts } from './resources/service-accounts.ts'
 import { serviceCidrs } from './resources/service-cidrs.ts'
 import { services } from './resources/services.ts'
+import { type ReadUsage, usageKinds } from './resources/usage-kinds.ts'
 import { workloads } from './resources/workloads.ts'
 import type { Store } from './store/index.ts'
 
@@ -35,6 +36,8 @@ export interface BuiltInOptions {
   readonly admitsAccounts: boolean
   /** Whether the server empties deleted namespaces, because no namespace controller runs. */
   readonly sweepsNamespaces: boolean
+  /** Returns what nodes and pods use; absent: the kinds of metrics.k8s.io are not served. */
+  readonly readUsage?: ReadUsage | undefined
   readonly now: () => Date
   readonly newUid: () => string
 }
@@ -71,8 +74,14 @@ export function createRegistry(options: BuiltInOptions): Registry {
     ...ipAddresses(dialect, guardIpAddress(store, networking)),
     ...rbac.filter((resource) => !resource.namespaced),
   ]
-  const contents = () => registry.all().filter((resource) => resource.namespaced)
-  const all = [namespaces({ ...options, sweeps: options.sweepsNamespaces, contents }), ...clusterWide, ...namespaced]
+  const computed = options.readUsage === undefined ? [] : usageKinds(dialect, store, options.readUsage)
+  const contents = () => registry.all().filter((resource) => resource.namespaced && resource.computed === undefined)
+  const all = [
+    namespaces({ ...options, sweeps: options.sweepsNamespaces, contents }),
+    ...clusterWide,
+    ...namespaced,
+    ...computed,
+  ]
   for (const resource of all) registry.add(resource)
   return registry
 }

@@ -20,6 +20,7 @@ import { checkBodyFields } from './verbs/field-validation.ts'
 import { getObject } from './verbs/get.ts'
 import { listObjects } from './verbs/list.ts'
 import { applyPatch, patchObject } from './verbs/patch.ts'
+import { getComputed, listComputed } from './verbs/read-computed.ts'
 import { requestToken } from './verbs/request-token.ts'
 import { applyScale, getScale, writeScale } from './verbs/scale.ts'
 import { replaceObject } from './verbs/update.ts'
@@ -58,9 +59,11 @@ async function performOnObject(
     case 'create':
       return performCreate(context, target, request, query)
     case 'get':
+      if (target.resource.computed !== undefined) return getComputed(itemOf(target))
       return getObject(context, itemOf(target), parseGetRevision(query))
     case 'list':
     case 'watch':
+      if (target.resource.computed !== undefined) return listComputed(context, target, parseListOptions(query))
       return listObjects(context, target, parseListOptions(query))
     case 'update': {
       const value = await readChecked(context, target, request, query)

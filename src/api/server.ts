@@ -29,6 +29,9 @@ import { YamlThread } from './decode/yaml-thread.ts'
 import { type ApiLimits, defaultLimits } from './limits.ts'
 import { RequestHandler } from './request-handler.ts'
 import type { Store } from './store/index.ts'
+import { findAgents } from './usage/agent-addresses.ts'
+import { type ClientCertificate, usageFetcher } from './usage/fetch-usage.ts'
+import { UsageKeeper } from './usage/usage-keeper.ts'
 import type { VerbContext } from './verbs/verb-context.ts'
 import { WatchHub } from './watch/watch-hub.ts'
 
@@ -59,6 +62,11 @@ export interface ApiServerOptions {
   readonly sweepsNamespaces: boolean
   /** The limits; absent ones have their defaults. */
   readonly limits?: Partial<ApiLimits>
+  /**
+   * The certificate by which the server reads from agents what nodes and pods use; absent: the kinds of metrics.k8s.io are
+   * not served.
+   */
+  readonly usageClient?: ClientCertificate | undefined
   /** Returns the components that `/healthz`, `/livez` and `/readyz` report. */
   readonly components: () => readonly HealthCheck[]
   /** The metrics that `/metrics` shows. */
@@ -72,6 +80,7 @@ export class ApiServer implements Component {
   readonly name = 'api-server'
   readonly #options: ApiServerOptions
   readonly #yaml = new YamlThread()
+  readonly #usage: UsageKeeper | undefined
   readonly #context: VerbContext
   readonly #watches: WatchHub
   readonly #access: Access
@@ -81,7 +90,8 @@ export class ApiServer implements Component {
 
   constructor(options: ApiServerOptions) {
     this.#options = options
-    this.#context = createContext(options, this.#yaml)
+    this.#usage = createUsageKeeper(options)
+    this.#context = createContext(options, this.#yaml, this.#usage)
     this.#watches = new WatchHub(options.store, this.#context.now, options.log.child('watch'))
     this.#access = createAccess(options, this.#context)
     for (const kind of reviewKinds({ dialect: options.dialect, ...this.#access })) this.#context.registry.add(kind)
@@ -113,6 +123,7 @@ export class ApiServer implements Component {
     this.#watches.endAll()
     await stopped
     this.#yaml.stop()
+    await this.#usage?.stop()
     await this.#customResources.stop(scope)
     for (const authorizer of this.#access.authorizers) authorizer.stop()
   }
@@ -152,10 +163,21 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
   return new ApiServer(options)
 }
 
-function createContext({ serviceAccounts, limits, ...options }: ApiServerOptions, yaml: YamlThread): VerbContext {
+function createUsageKeeper({ store, usageClient, log }: ApiServerOptions): UsageKeeper | undefined {
+  if (usageClient === undefined) return undefined
+  const agents = () => findAgents(store)
+  return new UsageKeeper({ agents, fetch: usageFetcher(usageClient), log: log.child('usage') })
+}
+
+function createContext(
+  { serviceAccounts, limits, ...options }: ApiServerOptions,
+  yaml: YamlThread,
+  usage: UsageKeeper | undefined,
+): VerbContext {
   const clock = { now: () => new Date(), newUid: randomUUID }
   const { store, dialect } = options
-  const registry = createRegistry({ ...options, ...clock })
+  const readUsage = usage && (() => usage.read())
+  const registry = createRegistry({ ...options, ...clock, readUsage })
   const { issuer, keyPem } = serviceAccounts
   const tokenIssuer = createTokenIssuer({ name: issuer, keyPem, identityClaim: dialect.serviceAccountClaim })
   const { maxObjectBytes, maxStoreBytes } = { ...defaultLimits, ...limits }

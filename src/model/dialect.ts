@@ -21,6 +21,8 @@ export interface Dialect {
     readonly events: string
     /** CSINodes. */
     readonly storage: string
+    /** NodeMetrics and PodMetrics. */
+    readonly metrics: string
   }
   /** The value of the label that names the manager of an IPAddress, for addresses of Services. */
   readonly ipAllocatorName: string
@@ -215,6 +217,7 @@ function platformDialect(domain: string): Dialect {
       coordination: `coordination.${domain}`,
       events: `events.${domain}`,
       storage: `storage.${domain}`,
+      metrics: `metrics.${domain}`,
     },
     ipAllocatorName: `ipallocator.${domain}`,
     wellKnownPrefixes: [`${domain}/`, 'kubernetes.io/'],
@@ -301,6 +304,7 @@ function kubernetesDialect(domain: string): Dialect {
       coordination: 'coordination.k8s.io',
       events: 'events.k8s.io',
       storage: 'storage.k8s.io',
+      metrics: 'metrics.k8s.io',
     },
     ipAllocatorName: 'ipallocator.k8s.io',
     wellKnownPrefixes: ['kubernetes.io/'],

@@ -63,6 +63,7 @@ const orderWithin: Readonly<Record<string, FolderOrder>> = {
     'schema',
     'cel managed-fields patch status.ts',
     'store',
+    'usage',
     'resources send-backup.ts',
     'allocation count-objects.ts negotiate request',
     'decode encode',

@@ -69,6 +69,8 @@ export interface TestServerOptions {
   readonly admitsAccounts?: boolean
   readonly limits?: Partial<ApiLimits>
   readonly corefile?: string
+  /** The server reads from agents what nodes and pods use. */
+  readonly readsUsage?: boolean
   /** The server empties deleted namespaces itself, unless this says no. */
   readonly sweepsNamespaces?: boolean
 }
@@ -108,6 +110,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     admitsAccounts: options.admitsAccounts ?? false,
     sweepsNamespaces: options.sweepsNamespaces ?? true,
     limits: options.limits ?? {},
+    usageClient: options.readsUsage === true ? await authority.issue('system:metrics-server') : undefined,
     components: () => [storeComponent],
     metrics: createMetrics(),
     tracer: options.tracer ?? silentTracer,

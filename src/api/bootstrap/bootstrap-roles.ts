@@ -39,6 +39,7 @@ export function bootstrapBindings(dialect: Dialect): readonly BootstrapBinding[]
     { role: 'system:kube-scheduler', subjects: [user('system:kube-scheduler')] },
     { role: 'system:node-network-policy', subjects: [group('system:nodes')] },
     { role: 'system:kube-proxy', subjects: [user('system:kube-proxy')] },
+    { role: 'system:metrics-server', subjects: [user('system:metrics-server')] },
   ]
 }
 
@@ -93,6 +94,7 @@ function userRoles({ groups }: Dialect): readonly BootstrapRole[] {
         resources([groups.events], ['events'], read),
         resources(['apps'], workloads, read),
         resources(['autoscaling'], [...autoscalers, 'horizontalpodautoscalers/status'], read),
+        resources([groups.metrics], ['nodes', 'pods'], read),
       ],
     },
   ]
@@ -145,6 +147,7 @@ function componentRoles({ groups }: Dialect): readonly BootstrapRole[] {
   return [
     { name: 'system:node', rules: [...network, events, leases] },
     { name: 'system:node-network-policy', rules: [resources([''], ['pods'], ['list', 'watch'])] },
+    { name: 'system:metrics-server', rules: [resources([''], ['nodes/metrics'], ['get'])] },
     { name: 'system:kube-proxy', rules: [...network, resources([groups.networking], ['servicecidrs'], read), events] },
     {
       name: 'system:kube-scheduler',

@@ -134,6 +134,7 @@ const decoders: Readonly<Record<string, Decode>> = {
   int64: int64Of,
   time: (wire, where) => timeOf(wire, where, 0),
   'micro-time': (wire, where) => timeOf(wire, where, 6),
+  duration: durationOf,
   quantity: (wire, where) => textsOf(wire, where, 1).at(-1) ?? '0',
   'string-list': (wire, where) => textsOf(wire, where, 1),
   'int-or-string': intOrStringOf,
@@ -178,6 +179,12 @@ function timeOf(wire: WireField, where: string, digits: number): string | null {
   if (Number.isNaN(time.getTime())) throw malformed(`${where}: not a time`)
   const fraction = String(nanos === undefined ? 0 : int64Of(nanos, where)).padStart(9, '0')
   return time.toISOString().replace(/\.\d+Z$/, digits === 0 ? 'Z' : `.${fraction.slice(0, digits)}Z`)
+}
+
+/** Decodes a duration (nanoseconds = 1) as seconds. */
+function durationOf(wire: WireField, where: string): string {
+  const nanos = [...readWireFields(bytesOf(wire, where))].find(({ number }) => number === 1)
+  return `${nanos === undefined ? 0 : int64Of(nanos, where) / 1e9}s`
 }
 
 function textsOf(wire: WireField, where: string, number: number): string[] {

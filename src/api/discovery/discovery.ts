@@ -57,6 +57,11 @@ function resourceList(resources: readonly Resource[], name = '', version = ''): 
   return { kind: 'APIResourceList', ...apiVersion, groupVersion: apiVersionOf(first), resources: entries }
 }
 
+/** Checks whether objects of the kind are stored: reviews and computed kinds are not. */
+function isStored({ review, computed }: Resource): boolean {
+  return review === undefined && computed === undefined
+}
+
 function toEntry(resource: Resource): JsonObject {
   const { plural, singular, namespaced, kind, shortNames, categories } = resource
   return {
@@ -67,7 +72,7 @@ function toEntry(resource: Resource): JsonObject {
     verbs: [...verbsOf(resource)],
     ...(shortNames.length > 0 ? { shortNames } : {}),
     ...(categories.length > 0 ? { categories } : {}),
-    ...(resource.review === undefined ? { storageVersionHash: storageVersionHash(resource) } : {}),
+    ...(isStored(resource) ? { storageVersionHash: storageVersionHash(resource) } : {}),
   }
 }
 

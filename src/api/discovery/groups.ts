@@ -8,10 +8,11 @@ const customVerbs = ['delete', 'deletecollection', 'get', 'list', 'patch', 'crea
 const terminatingVerbs = ['delete', 'deletecollection', 'get', 'list', 'watch'] as const
 
 /** Returns the verbs of a kind. */
-export function verbsOf({ review, isTerminating, isCustom, deletesOneByOne }: Resource): readonly string[] {
+export function verbsOf({ review, computed, isTerminating, isCustom, deletesOneByOne }: Resource): readonly string[] {
   if (isTerminating === true) return terminatingVerbs
   if (isCustom === true) return customVerbs
   if (review !== undefined) return ['create']
+  if (computed !== undefined) return ['get', 'list']
   return deletesOneByOne === true ? resourceVerbs.filter((verb) => verb !== 'deletecollection') : resourceVerbs
 }
 

@@ -96,6 +96,7 @@ const scalars: Readonly<Record<string, Scalar>> = {
   double: { wireType: 1, write: (value) => doubleBytes(numberOf(value) ?? 0) },
   time,
   'micro-time': time,
+  duration: text((value) => Buffer.concat(writeField(1, 0, varint(Math.round(Number.parseFloat(value) * 1e9))))),
   quantity: text((value) => Buffer.concat(bytesField(1, value))),
   'string-list': {
     wireType: 2,

@@ -6,6 +6,7 @@ import { messageOf } from '../schema/kind-tables.ts'
 /** The package prefixes in Kubernetes' documents, by the first label of a type's group; types of the API module have `io.k8s.api`. */
 const packages: Readonly<Record<string, string>> = {
   meta: 'io.k8s.apimachinery.pkg.apis',
+  metrics: 'io.k8s.metrics.pkg.apis',
   apiextensions: 'io.k8s.apiextensions-apiserver.pkg.apis',
 }
 

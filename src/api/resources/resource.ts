@@ -46,6 +46,8 @@ export interface Resource {
   readonly strategy: Strategy
   /** Answers a create, the only verb: returns the status, and stores nothing. */
   readonly review?: Review
+  /** Computes the objects; they are not stored, and the kind can only be read. */
+  readonly computed?: Computed
   /** Whether a CustomResourceDefinition declares the kind; it then accepts no strategic merge patch. */
   readonly isCustom?: boolean
   /** Whether its definition is being deleted: remaining objects can only be read and deleted. */
@@ -53,6 +55,12 @@ export interface Resource {
   /** The place and form of objects in the store; absent: under their plural, in this version. */
   readonly storage?: ResourceStorage
 }
+
+/** Returns the objects of a place: the one of that name, those of the namespace, or all. Their apiVersion may be empty. */
+export type Computed = (place: {
+  readonly namespace: string | undefined
+  readonly name: string | undefined
+}) => Promise<readonly ApiDocument[]>
 
 export type Review = (question: Question) => JsonObject | Promise<JsonObject>
 

@@ -106,7 +106,8 @@ function verbsFor({ name, subresource }: Target): Readonly<Record<string, Verb>>
 }
 
 function hasVerb({ resource, subresource }: Target, verb: Verb): boolean {
-  if (subresource === undefined) return verb !== 'deletecollection' || verbsOf(resource).includes(verb)
+  const isLimited = verb === 'deletecollection' || resource.computed !== undefined
+  if (subresource === undefined) return !isLimited || verbsOf(resource).includes(verb)
   return subresourceVerbsOf(subresource).includes(verb)
 }
 
@@ -123,5 +124,7 @@ function verbOf(method: string, target: Target, isWatch: boolean): Verb {
   if (!isAllowed || (isEverywhere && verb !== 'list')) {
     throw methodNotAllowed(verb ?? method.toLowerCase(), target.resource)
   }
-  return isWatch && (verb === 'list' || (verb === 'get' && target.subresource === undefined)) ? 'watch' : verb
+  if (!isWatch || (verb !== 'list' && (verb !== 'get' || target.subresource !== undefined))) return verb
+  if (target.resource.computed !== undefined) throw methodNotAllowed('watch', target.resource)
+  return 'watch'
 }

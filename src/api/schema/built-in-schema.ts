@@ -120,6 +120,7 @@ const forms: Readonly<Record<string, Schema>> = {
   'micro-time': { type: 'string', format: 'date-time', textForm: 'micro-time' },
   quantity: { intOrString: true, format: 'quantity' },
   'int-or-string': { intOrString: true, format: 'int-or-string' },
+  duration: text,
   'string-list': listOf(text),
   'raw-object': openObject,
   'json-schema': openObject,

@@ -64,6 +64,18 @@ export async function ensureServiceAccountSigner(
   return { issuer, keyPem: await ensureSigningKey(dataPaths(dataDir).serviceAccountKey) }
 }
 
+/** Ensures the certificate by which the server reads from agents what nodes and pods use. */
+export async function ensureUsageClient(dataDir: string): Promise<{ certPem: string; keyPem: string }> {
+  const { pki } = dataPaths(dataDir)
+  const request = {
+    commonName: 'system:metrics-server',
+    organizations: [],
+    usages: ['client' as const],
+    days: certificateDays,
+  }
+  return ensureCertificate(await ensureClusterCa(pki), pki, 'metrics-server', request)
+}
+
 /** Writes kubeconfigs for the operator, the agent of this machine and the controllers, all for the server at `port`, with mode 0600. */
 export async function writeKubeconfigs(identity: ServerIdentity, port: number): Promise<void> {
   const paths = dataPaths(identity.dataDir)

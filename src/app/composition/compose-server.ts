@@ -13,6 +13,7 @@ import {
   dataPaths,
   ensureServerTls,
   ensureServiceAccountSigner,
+  ensureUsageClient,
   type ServerIdentity,
   writeKubeconfigs,
 } from './cluster-files.ts'
@@ -21,7 +22,10 @@ import { findNodeName } from './node-identity.ts'
 const compactionIntervalMs = 60_000
 
 /** The files and certificates that the server needs before it can serve. */
-type MadeAtStart = Pick<Parameters<typeof createApiServer>[0], 'store' | 'tls' | 'staticTokens' | 'serviceAccounts'>
+type MadeAtStart = Pick<
+  Parameters<typeof createApiServer>[0],
+  'store' | 'tls' | 'staticTokens' | 'serviceAccounts' | 'usageClient'
+>
 
 /** Composes the API core with its store and certificates. Its start writes kubeconfigs to the data directory. */
 export class ServerSide implements Component {
@@ -50,6 +54,7 @@ export class ServerSide implements Component {
     const tokens = await this.#readTokens(api.tokenAuthFile)
     const tls = await ensureServerTls(identity)
     const serviceAccounts = await ensureServiceAccountSigner(app.dataDir, api.serviceAccountIssuer)
+    const usageClient = await ensureUsageClient(app.dataDir)
     const store = await openStore({
       path: dataPaths(app.dataDir).store,
       dialect: api.dialect,
@@ -57,7 +62,7 @@ export class ServerSide implements Component {
       onCommit: this.#measureCommits(),
     })
     this.#store = store
-    this.#api = this.#createApi({ store, tls, staticTokens: tokens, serviceAccounts })
+    this.#api = this.#createApi({ store, tls, staticTokens: tokens, serviceAccounts, usageClient })
     await this.#api.start()
     await writeKubeconfigs(identity, this.#api.port)
     this.#compaction = this.#keepHistoryShort(store)
