@@ -4,7 +4,15 @@ import type { Component, Health, HealthLevel } from '../loop/component.ts'
 import { orAborted } from '../loop/deadline.ts'
 import { TimeSlice } from '../loop/time-slice.ts'
 import { describeError } from '../model/errors.ts'
-import type { Logger } from '../observe/index.ts'
+import {
+  type Logger,
+  parseTraceparent,
+  type Span,
+  silentSpan,
+  silentTracer,
+  type TraceContext,
+  type Tracer,
+} from '../observe/index.ts'
 import type { ApiClient } from './api-client.ts'
 import { ApiError, errorFromStatus } from './errors.ts'
 import type { ObjectIdentity } from './identity-scanner.ts'
@@ -27,8 +35,8 @@ export interface InformerHandler {
     resourceVersion: string,
     leftOut: readonly ObjectIdentity[],
   ): void | Promise<void>
-  /** Receives a change. A DELETED object may consist of its identity alone. */
-  onEvent(type: ChangeType, object: WireObject, resourceVersion: string): void
+  /** Receives a change, with its place in a trace that is exported. A DELETED object may consist of its identity alone. */
+  onEvent(type: ChangeType, object: WireObject, resourceVersion: string, trace?: TraceContext): void
   /** Reports a change of an object that exists and cannot be read. */
   onLeftOut?(identity: ObjectIdentity): void
   /** Reports that no object of the collection changed up to that resourceVersion. */
@@ -70,6 +78,8 @@ export interface InformerOptions {
   readonly reduce?: (json: unknown) => unknown
   readonly handler: InformerHandler
   readonly log: Logger
+  /** Absent: changes are not traced. */
+  readonly tracer?: Tracer | undefined
   readonly timing?: Partial<InformerTiming>
 }
 
@@ -188,7 +198,7 @@ export class Informer implements Component {
   }
 
   async #watch(resourceVersion: string, signal: AbortSignal): Promise<void> {
-    const { client, collection, fieldSelector, content } = this.#options
+    const { client, collection, fieldSelector, content, tracer } = this.#options
     const startedMs = performance.now()
     let events = 0
     const options = {
@@ -197,6 +207,7 @@ export class Informer implements Component {
       idleTimeoutMs: this.#timing.idleTimeoutMs,
       fieldSelector,
       content,
+      sendTraceparents: tracer?.isOn,
       signal,
     }
     try {
@@ -228,7 +239,7 @@ export class Informer implements Component {
     if (event.type === 'ERROR') throw errorFromStatus(`the watch of ${this.#what}`, event.object, { status: 500 })
     if (event.type === 'BOOKMARK') this.#takeBookmark(event)
     else if (event.type === 'LEFT_OUT') this.#takeLeftOut(event)
-    else this.#takeChange(event.type, event.object)
+    else this.#takeChange({ ...event, type: event.type })
     this.#resetBackoffs()
     this.#setInStep()
   }
@@ -239,7 +250,7 @@ export class Informer implements Component {
     const { resourceVersion } = identity
     if (change === 'DELETED') {
       this.#leftOut.forget(identity)
-      this.#handOver('DELETED', { metadata: identity })
+      this.#handOver('DELETED', { metadata: identity }, silentSpan)
     } else {
       this.#leftOut.add({ identity, fault })
       handler.onLeftOut?.(identity)
@@ -255,22 +266,43 @@ export class Informer implements Component {
     this.#options.handler.onProgress(resourceVersion)
   }
 
-  #takeChange(type: ChangeType, json: unknown): void {
+  #takeChange({ type, object: json, traceparent }: WatchEvent & { readonly type: ChangeType }): void {
     const object = this.#checkObject(json)
     if (object === undefined) return
     this.#leftOut.forget(object.metadata)
-    this.#handOver(type, object)
+    this.#handOver(type, object, this.#startSpan(type, object, traceparent))
     this.#resourceVersion = object.metadata.resourceVersion
   }
 
   /** Passes one change to the handler; a handler that fails for one object still gets the next. */
-  #handOver(type: ChangeType, object: WireObject): void {
+  #handOver(type: ChangeType, object: WireObject, span: Span): void {
     const { metadata } = object
     try {
-      this.#options.handler.onEvent(type, object, metadata.resourceVersion)
+      this.#options.handler.onEvent(type, object, metadata.resourceVersion, span.isRecorded ? span.context : undefined)
+      span.end()
     } catch (error) {
       this.#leftOut.add({ identity: metadata, fault: `it could not be taken: ${describeError(error)}` })
+      span.end({ error: describeError(error) })
     }
+  }
+
+  /** A change has a span only in the trace of the request that made it. */
+  #startSpan(type: ChangeType, { metadata }: WireObject, traceparent: string | undefined): Span {
+    const { tracer = silentTracer, collection } = this.#options
+    const parent = tracer.isOn ? parseTraceparent(traceparent) : undefined
+    if (parent === undefined) return silentSpan
+    const { resource } = collection.resource
+    return tracer.start(`watch ${resource}`, {
+      kind: 'consumer',
+      parent,
+      attributes: {
+        'platnet.event': type,
+        'platnet.resource': resource,
+        'platnet.namespace': metadata.namespace,
+        'platnet.name': metadata.name,
+        'platnet.revision': metadata.resourceVersion,
+      },
+    })
   }
 
   async #recover(error: unknown, signal: AbortSignal): Promise<void> {

@@ -11,6 +11,8 @@ import { resourceVersionSchema } from './wire-object.ts'
 export interface WatchEvent {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR'
   readonly object: Readonly<Record<string, unknown>>
+  /** The place of the change in its trace as the server sent it; not checked further. */
+  readonly traceparent?: string | undefined
 }
 
 /** A change of an object that cannot be taken: what names the object is known, its content is not. */
@@ -27,6 +29,7 @@ const maxLineBytes = 8 * 1024 * 1024
 const eventSchema = z.object({
   type: z.enum(['ADDED', 'MODIFIED', 'DELETED', 'BOOKMARK', 'ERROR']),
   object: z.record(z.string(), z.unknown()),
+  traceparent: z.string().optional().catch(undefined),
 })
 
 /**
@@ -123,6 +126,8 @@ export interface WatchOptions {
   readonly idleTimeoutMs: number
   readonly fieldSelector?: string | undefined
   readonly content?: Content | undefined
+  /** Asks for the places of changes in their traces; servers that do not know it ignore it. */
+  readonly sendTraceparents?: boolean | undefined
   readonly signal: AbortSignal
 }
 
@@ -138,6 +143,7 @@ export function watchCollection(
     allowWatchBookmarks: 'true',
     resourceVersion: options.resourceVersion,
     timeoutSeconds: String(options.timeoutSeconds),
+    ...(options.sendTraceparents === true && { sendTraceparents: 'true' }),
     ...selectorQuery(options),
   }
   const limits = { signal: options.signal, timeoutMs: options.idleTimeoutMs, bounds: 'silence' } as const

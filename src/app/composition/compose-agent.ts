@@ -110,7 +110,7 @@ function composeSources(
   const registration = composeRegistration(context, client, dialect)
   const onNetwork = (network: NodeNetwork): void => registration?.setNetwork(network)
   const rulesInputs = [
-    ...createStateSources({ client, dialect, state, log }),
+    ...createStateSources({ client, dialect, state, log, tracer: context.tracer }),
     new ClusterAddressWatch({ client, dialect, addresses, log }),
     ...(proxy?.createSources(dialect) ?? []),
     ...(policy?.createSources(dialect) ?? []),

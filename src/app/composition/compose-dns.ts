@@ -26,6 +26,7 @@ export function composeDns(
     settings: { ...dns, nodeAddress, clusterCidrs: node.clusterCidr, env: context.env },
     processMetrics: () => context.metrics.processText(),
     log: context.logging.logger('platform_dns'),
+    tracer: context.tracer,
   })
 }
 

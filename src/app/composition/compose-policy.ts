@@ -97,6 +97,7 @@ export async function composePolicy(sources: AgentCore): Promise<PolicySide> {
     findObstacles: createObstacleSearch(unserved, wanted, run),
     metrics: createPolicyMetrics(context.metrics, wanted),
     log,
+    tracer: context.tracer,
   })
   const readable = families.map(({ family, writer }) => ({
     family,
@@ -122,7 +123,14 @@ export async function composePolicy(sources: AgentCore): Promise<PolicySide> {
       lookup = createClusterLookup(client, dialect, nodeName)
       const parts = { client, dialect, nodeName, log: log.child('client') }
       return [
-        new PolicyWatches({ ...parts, state, lists, problems }),
+        new PolicyWatches({
+          ...parts,
+          state,
+          lists,
+          problems,
+          tracer: context.tracer,
+          onTrace: (trace) => plane.addTrace(trace),
+        }),
         ...composeNodeWatch(shared, { families, plane, lists }, parts),
       ]
     },

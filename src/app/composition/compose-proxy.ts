@@ -253,6 +253,7 @@ async function composeFamily(parts: ProxyParts, family: IpFamily): Promise<Proxy
     ...(maxServiceRules > 0 && { maxServiceRules }),
     metrics,
     log,
+    tracer: context.tracer,
     onApplied,
     onRefused,
   })

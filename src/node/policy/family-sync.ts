@@ -5,7 +5,8 @@ import { describeError } from '../../model/errors.ts'
 import type { Ip } from '../../model/ip.ts'
 import type { NetworkPolicy, PolicyChanges, PolicyPod } from '../../model/network-policy.ts'
 import { formatXorHash, type XorHash } from '../../model/xor-hash.ts'
-import { RulesError, type WriteReport } from '../rules/index.ts'
+import { PendingTraces, type Span, silentTracer, startShared, type TraceContext } from '../../observe/index.ts'
+import { RulesError, traceWrite, type WriteReport } from '../rules/index.ts'
 import { PendingPolicyChanges } from './pending-policy-changes.ts'
 import { denyAll, type FamilyParts, type PlannedWrite, type PolicyPlaneParts } from './plane-parts.ts'
 
@@ -16,7 +17,10 @@ const forgetTimeoutMs = 1_000
 const refusals: ReadonlySet<RulesError['code']> = new Set(['restore-failed', 'set-refused'])
 const retryRefusedMs = { baseMs: 30_000, maxMs: 600_000 }
 
-type SharedParts = Pick<PolicyPlaneParts, 'state' | 'lists' | 'problems' | 'nodeState' | 'metrics' | 'log' | 'minGapMs'>
+type SharedParts = Pick<
+  PolicyPlaneParts,
+  'state' | 'lists' | 'problems' | 'nodeState' | 'metrics' | 'log' | 'tracer' | 'minGapMs'
+>
 
 export interface LastPolicySync extends WriteReport {
   /** Milliseconds since 1970. */
@@ -49,6 +53,7 @@ export class FamilySync {
   readonly #parts: FamilySyncParts
   readonly #runner: BoundedFrequencyRunner
   readonly #pending = new PendingPolicyChanges()
+  readonly #traces = new PendingTraces()
   /** The version of each policy that the kernel has, of those that are or were refused. */
   readonly #taken = new Map<ObjectKey, NetworkPolicy>()
   readonly #refused = new Map<ObjectKey, Refused>()
@@ -110,6 +115,10 @@ export class FamilySync {
     for (const key of changes.policies.keys()) this.#forgetRefusal(key)
   }
 
+  addTrace(trace: TraceContext): void {
+    this.#traces.add([trace])
+  }
+
   request({ urgent }: { readonly urgent: boolean }): void {
     this.#mayPlan = true
     this.#runner.request({ urgent })
@@ -145,7 +154,7 @@ export class FamilySync {
       return
     }
     const startedMs = performance.now()
-    const revision = await rules.change(() => this.#change())
+    const revision = await rules.change(() => this.#changeTraced())
     this.#failure = undefined
     if (this.#mayLose) cutter.judgeAll()
     this.#mayLose = false
@@ -155,14 +164,30 @@ export class FamilySync {
     metrics.observeSync(this.family, performance.now() - startedMs)
   }
 
+  /** One change in the trace of each object that it is for; after a failure also the next one. */
+  async #changeTraced(): Promise<number> {
+    const { tracer = silentTracer, family } = this.#parts
+    const traces = this.#traces.take()
+    const span = startShared(tracer, 'sync policies', traces, { attributes: { 'platnet.family': family } })
+    try {
+      const revision = await this.#change(span)
+      span.end()
+      return revision
+    } catch (error) {
+      this.#traces.add(traces)
+      span.end({ error: describeError(error) })
+      throw error
+    }
+  }
+
   /** Returns the revision of the node's state that the kernel has then. Throws RulesError and ExecError. */
-  async #change(): Promise<number> {
+  async #change(span: Span): Promise<number> {
     const { nodeState, cutter } = this.#parts
     const { revision } = nodeState
     this.#mayPlan = false
     const taken = this.#takeChanges()
-    let refusal = await this.#writeChanges(taken)
-    while (refusal !== undefined) refusal = await this.#writeChanges(this.#setAside(refusal))
+    let refusal = await this.#writeChanges(taken, span)
+    while (refusal !== undefined) refusal = await this.#writeChanges(this.#setAside(refusal), span)
     this.#remember(taken.policies)
     await cutter.release()
     return revision
@@ -182,15 +207,17 @@ export class FamilySync {
   }
 
   /** Returns the policies whose rules the kernel refused, if it was not those of all. Throws RulesError. */
-  async #writeChanges(changes: PolicyChanges): Promise<Refusal | undefined> {
+  async #writeChanges(changes: PolicyChanges, span: Span): Promise<Refusal | undefined> {
     const { plan } = this.#parts
+    const planning = span.child('plan policies')
     const planned = await plan.take(changes)
+    planning.end()
     const isNothing = planned.tables.length === 0 && isEmptySetChange(planned.sets) && this.#unwritten === undefined
     if (isNothing && this.#isSynced) return undefined
     this.#unwritten = planned.objects
     this.#mayLose ||= planned.mayLose
     try {
-      await this.#write(planned)
+      await this.#write(planned, span)
     } catch (error) {
       const policies = this.#findRefused(error)
       if (policies.length === 0) throw error
@@ -215,11 +242,12 @@ export class FamilySync {
     return named === undefined ? [] : plan.policiesOf(named).filter(mayBeAtFault)
   }
 
-  async #write({ tables, sets, objects }: PlannedWrite): Promise<void> {
-    const { writer, log } = this.#parts
+  async #write({ tables, sets, objects }: PlannedWrite, span: Span): Promise<void> {
+    const { writer, log, tracer = silentTracer } = this.#parts
     const isFirst = !this.#wasAsked
     this.#wasAsked = true
     const report = isFirst ? await writer.sync(tables, objects, sets) : await writer.write(tables, objects, sets)
+    traceWrite(tracer, span, report)
     // What was allowed before this process began is not known.
     this.#mayLose ||= !this.#isSynced
     this.#isSynced = true

@@ -3,7 +3,7 @@ import { ApiError } from '../../client/index.ts'
 import { TimeSlice } from '../../loop/time-slice.ts'
 import { type ObjectKey, objectKey } from '../../model/api-object.ts'
 import { describeError } from '../../model/errors.ts'
-import type { Logger } from '../../observe/index.ts'
+import type { Logger, TraceContext } from '../../observe/index.ts'
 import { formatProblem, type Problem } from '../state/index.ts'
 import type { ListedCollections } from './listed-collections.ts'
 
@@ -28,6 +28,8 @@ export interface ObjectFeedParts<Value> {
     object: Pick<WireObject, 'metadata'> | undefined,
   ) => void
   readonly log: Logger
+  /** Called with the place of a change in its trace, before it is stored. */
+  readonly onTrace?: ((trace: TraceContext) => void) | undefined
 }
 
 /** Hands what one informer receives to a table. Keys are `namespace/name`, names for what has no namespace. */
@@ -59,7 +61,13 @@ export class ObjectFeed<Value> implements InformerHandler {
     this.#parts.lists.listed(this.#parts.name)
   }
 
-  onEvent(type: 'ADDED' | 'MODIFIED' | 'DELETED', object: WireObject): void {
+  onEvent(
+    type: 'ADDED' | 'MODIFIED' | 'DELETED',
+    object: WireObject,
+    _resourceVersion?: string,
+    trace?: TraceContext,
+  ): void {
+    if (trace !== undefined) this.#parts.onTrace?.(trace)
     const key = keyOf(object)
     const changes = new Map<ObjectKey, Value | undefined>()
     if (type === 'DELETED') this.#forget(key, changes)

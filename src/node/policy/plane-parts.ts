@@ -4,7 +4,7 @@ import type { NetworkPolicy, PolicyChanges } from '../../model/network-policy.ts
 import type { XorHash } from '../../model/xor-hash.ts'
 import type { SetChange } from '../../netfilter/member-sets.ts'
 import type { TableChange } from '../../netfilter/ruleset.ts'
-import type { Logger } from '../../observe/index.ts'
+import type { Logger, Tracer } from '../../observe/index.ts'
 import type { WriteReport } from '../rules/index.ts'
 import type { AppliedRevisions, LiveNodeState } from '../state/index.ts'
 import type { ClusterState } from './cluster-state.ts'
@@ -59,6 +59,8 @@ export interface PolicyPlaneParts {
   readonly findObstacles: () => Promise<readonly string[]>
   readonly metrics: PolicyMetrics
   readonly log: Logger
+  /** Absent: syncs are not traced. */
+  readonly tracer?: Tracer
   /** Time between two searches for obstacles; 30 s by default. */
   readonly obstacleIntervalMs?: number
   /** Time between the starts of two writes that are not urgent; by default twice what the last one took, at most a second. */

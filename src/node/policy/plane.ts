@@ -1,6 +1,7 @@
 import type { Component, Health, HealthLevel } from '../../loop/component.ts'
 import { Periodic } from '../../loop/periodic.ts'
 import type { PolicyChanges } from '../../model/network-policy.ts'
+import type { TraceContext } from '../../observe/index.ts'
 import type { ChangeSet } from '../state/index.ts'
 import { FamilySync } from './family-sync.ts'
 import type { PolicyPlaneParts } from './plane-parts.ts'
@@ -68,6 +69,11 @@ export class PolicyPlane implements Component {
   /** Writes what other settings of the plans change. */
   replan(): void {
     this.#request({ urgent: false })
+  }
+
+  /** The next sync is for a change at this place of a trace. */
+  addTrace(trace: TraceContext): void {
+    for (const family of this.#families) family.addTrace(trace)
   }
 
   status(): PolicyStatus {

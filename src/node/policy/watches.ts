@@ -3,7 +3,7 @@ import type { Component, Health } from '../../loop/component.ts'
 import type { ObjectKey } from '../../model/api-object.ts'
 import type { Dialect } from '../../model/dialect.ts'
 import type { Labels, PolicyChanges } from '../../model/network-policy.ts'
-import type { Logger } from '../../observe/index.ts'
+import type { Logger, TraceContext, Tracer } from '../../observe/index.ts'
 import type { ClusterState, PodRecord } from './cluster-state.ts'
 import type { ListedCollections } from './listed-collections.ts'
 import { ObjectFeed, type ObjectFeedParts } from './object-feed.ts'
@@ -21,6 +21,9 @@ export interface PolicyWatchesParts {
   readonly lists: ListedCollections
   readonly problems: PolicyProblems
   readonly log: Logger
+  /** Absent: changes are not traced. */
+  readonly tracer?: Tracer
+  readonly onTrace?: (trace: TraceContext) => void
   readonly timing?: Partial<InformerTiming>
   /** How long pods of other nodes that are not needed any more are followed; a minute by default. */
   readonly dropAfterMs?: number
@@ -146,14 +149,15 @@ export class PolicyWatches implements Component {
     feed: Pick<ObjectFeedParts<Value>, 'read' | 'standIn' | 'store' | 'onProblems'>,
     options: Pick<ConstructorParameters<typeof Informer>[0], 'content' | 'fieldSelector' | 'reduce'> = {},
   ): void {
-    const { client, lists, timing } = this.#parts
+    const { client, lists, timing, tracer, onTrace } = this.#parts
     const log = this.#parts.log.child(followed.resource.resource)
-    const handler = new ObjectFeed<Value>({ name, lists, log, ...feed })
+    const handler = new ObjectFeed<Value>({ name, lists, log, onTrace, ...feed })
     const informer = new Informer({
       client,
       collection: followed,
       handler,
       log,
+      tracer,
       ...options,
       ...(timing !== undefined && { timing }),
     })

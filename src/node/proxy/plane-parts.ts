@@ -1,5 +1,5 @@
 import type { ObjectKey } from '../../model/api-object.ts'
-import type { Logger } from '../../observe/index.ts'
+import type { Logger, Tracer } from '../../observe/index.ts'
 import type { RulesWriter } from '../rules/index.ts'
 import type { AppliedRevisions, NodeState } from '../state/index.ts'
 import type { ProxyMetrics } from './metrics.ts'
@@ -16,6 +16,8 @@ export interface ProxyPlaneParts {
   readonly waitsForNode?: boolean
   readonly metrics: ProxyMetrics
   readonly log: Logger
+  /** Absent: syncs are not traced. */
+  readonly tracer?: Tracer
   /** Time between the starts of two writes, unless an endpoint goes; by default twice what the last one took, at most a second. */
   readonly minGapMs?: (lastRunMs: number) => number
   /** A Service that would have more rules (as `countRules` counts them) is set aside; no limit by default. */

@@ -2,9 +2,12 @@ import { Backoff } from '../../loop/backoff.ts'
 import { BoundedFrequencyRunner } from '../../loop/bounded-frequency-runner.ts'
 import type { Component, Health } from '../../loop/component.ts'
 import type { ObjectKey } from '../../model/api-object.ts'
+import { describeError } from '../../model/errors.ts'
 import type { IpFamily } from '../../model/ip.ts'
 import { formatXorHash, type XorHash } from '../../model/xor-hash.ts'
 import { ProxyRuleset } from '../../netfilter/proxy-ruleset.ts'
+import { PendingTraces, type Span, silentTracer, startShared } from '../../observe/index.ts'
+import { traceWrite } from '../rules/index.ts'
 import type { ChangeSet } from '../state/index.ts'
 import { PendingChanges } from './pending-changes.ts'
 import type { ProxyPlaneParts } from './plane-parts.ts'
@@ -30,6 +33,7 @@ export class ProxyPlane implements Component {
   readonly #plans: ServicePlans
   readonly #queue: WriteQueue
   readonly #pending = new PendingChanges()
+  readonly #traces = new PendingTraces()
   readonly #refused: RefusedServices
   readonly #record = new SyncRecord()
   readonly #runner: BoundedFrequencyRunner
@@ -48,7 +52,7 @@ export class ProxyPlane implements Component {
     this.#plans = plans
     this.#queue = queue
     this.#isConfigured = parts.waitsForNode !== true
-    this.#runner = new BoundedFrequencyRunner(() => this.#syncOnce(), {
+    this.#runner = new BoundedFrequencyRunner(() => this.#syncTraced(), {
       backoff: new Backoff({ baseMs: 100, maxMs: 30_000 }),
       minGapMs,
       onError: (error, retryInMs) => this.#onFailure(error, retryInMs),
@@ -96,23 +100,41 @@ export class ProxyPlane implements Component {
   #onChange(change: Omit<ChangeSet, 'revision'>): void {
     this.#parts.metrics.countQueued(change)
     this.#pending.add(change)
+    this.#traces.add(change.traces)
     const isLosing = this.#plans.planAhead(change.services)
     this.#runner.request({ urgent: isLosing && this.#record.appliedHash !== undefined })
   }
 
-  async #syncOnce(): Promise<void> {
-    const { state, metrics } = this.#parts
+  /** One sync in the trace of each change that it is for; after a failure also the next one. */
+  async #syncTraced(): Promise<void> {
+    const { state, tracer = silentTracer } = this.#parts
     if (!state.synced || !this.#isConfigured) return
+    const traces = this.#traces.take()
+    const span = startShared(tracer, 'sync rules', traces, { attributes: { 'platnet.family': this.family } })
+    try {
+      await this.#syncOnce(span)
+      span.end()
+    } catch (error) {
+      this.#traces.add(traces)
+      span.end({ error: describeError(error) })
+      throw error
+    }
+  }
+
+  async #syncOnce(span: Span): Promise<void> {
+    const { state, metrics } = this.#parts
     const revision = state.revision
     const { settings } = this.#plans
     const changed = this.#pending.takeChanged()
+    const planning = span.child('plan rules', { attributes: { 'platnet.services': changed.length } })
     await this.#plans.refreshAll(changed)
+    planning.end()
     // Some were planned with the old settings, some with the new ones; `configure` has asked for all of them again.
     if (settings !== this.#plans.settings) return this.#pending.again(changed)
     const keys = this.#leaveOutTooLarge(changed)
     const objects = this.#plans.hash
     const isRecognised = await this.#recognise(keys, { objects, revision })
-    const finished = await this.#applyChanges(keys, objects)
+    const finished = await this.#applyChanges(keys, objects, span)
     this.#publish(isRecognised ? [] : finished, revision)
     metrics.observeProgramming(this.#pending.settle(finished))
     this.#refused.schedule()
@@ -147,20 +169,20 @@ export class ProxyPlane implements Component {
   }
 
   /** Writes as much as fits in one write. Returns the Services of which nothing is left to write. */
-  async #applyChanges(keys: readonly ObjectKey[], objects: XorHash): Promise<readonly ObjectKey[]> {
+  async #applyChanges(keys: readonly ObjectKey[], objects: XorHash, span: Span): Promise<readonly ObjectKey[]> {
     const { setAside } = this.#refused
     const isUnsure = this.view.isPlanning || this.#record.failures > 0 || this.#queue.size > 0
     const mayDiffer = isUnsure || !this.#record.isApplied(objects)
     await this.#queue.add(mayDiffer ? keys : keys.filter((key) => setAside.has(key)))
     await this.#queue.add(setAside.due())
     if (!mayDiffer && this.#queue.size === 0) return keys
-    const written = await this.#writeNext(objects)
+    const written = await this.#writeNext(objects, span)
     if (this.#queue.size === 0) this.#record.applied(objects)
     return mayDiffer ? written : [...keys, ...written]
   }
 
-  async #writeNext(objects: XorHash): Promise<readonly ObjectKey[]> {
-    const { metrics, log, writer } = this.#parts
+  async #writeNext(objects: XorHash, span: Span): Promise<readonly ObjectKey[]> {
+    const { metrics, log, writer, tracer = silentTracer } = this.#parts
     const startedMs = performance.now()
     const kind = this.#syncKind
     const result = this.view.isPlanning
@@ -171,6 +193,7 @@ export class ProxyPlane implements Component {
     for (const service of returned) this.#refused.return(service)
     metrics.observeSync(kind, performance.now() - startedMs, report)
     this.#record.wrote(report)
+    traceWrite(tracer, span, report)
     log.debug('rules synced', { ...report, kind, objects: formatXorHash(objects), waiting: this.#queue.size })
     return [...finished, ...refused.map(({ service }) => service)]
   }

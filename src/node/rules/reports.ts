@@ -19,6 +19,13 @@ export interface WriteReport {
   readonly rules: Readonly<Record<TableName, number>>
   /** Absent where no set with members of ours changed. */
   readonly sets?: SetReport
+  /** When the kernel was given the first part and had taken the last, by the clock of `performance.now()`; absent where nothing was written. */
+  readonly kernel?: KernelTime
+}
+
+export interface KernelTime {
+  readonly fromMs: number
+  readonly toMs: number
 }
 
 export interface VerifyReport {
@@ -40,6 +47,7 @@ export const unchanged: WriteReport = {
 
 /** One restore that succeeded. */
 export function reportRestore(text: string, changes: readonly TableChange[], durationMs: number): WriteReport {
+  const toMs = performance.now()
   const set = new Set(changes.flatMap(({ table, set }) => [...set.keys()].map((name) => `${table} ${name}`)))
   for (const { table } of changes) set.delete(`${table} ${stateChain}`)
   const chainsRemoved = changes.reduce((sum, change) => sum + change.remove.length, 0)
@@ -50,6 +58,7 @@ export function reportRestore(text: string, changes: readonly TableChange[], dur
     chainsSet: set.size,
     chainsRemoved,
     restores: 1,
+    kernel: { fromMs: toMs - durationMs, toMs },
     rules: {
       nat: countRules(changes, 'nat'),
       filter: countRules(changes, 'filter'),
@@ -77,12 +86,21 @@ export function addReports(a: WriteReport, b: WriteReport): WriteReport {
       mangle: a.rules.mangle + b.rules.mangle,
     },
     ...addSets(a.sets, b.sets),
+    ...addKernelTimes(a.kernel, b.kernel),
   }
 }
 
 /** The report of what was written to sets alone. */
 export function reportSets(sets: SetReport, durationMs: number): WriteReport {
-  return sets.restores === 0 ? unchanged : { ...unchanged, kind: 'written', durationMs, sets }
+  if (sets.restores === 0) return unchanged
+  const toMs = performance.now()
+  return { ...unchanged, kind: 'written', durationMs, sets, kernel: { fromMs: toMs - durationMs, toMs } }
+}
+
+function addKernelTimes(a: KernelTime | undefined, b: KernelTime | undefined): Pick<WriteReport, 'kernel'> {
+  if (a === undefined || b === undefined)
+    return a === undefined ? (b === undefined ? {} : { kernel: b }) : { kernel: a }
+  return { kernel: { fromMs: Math.min(a.fromMs, b.fromMs), toMs: Math.max(a.toMs, b.toMs) } }
 }
 
 function addSets(a: SetReport | undefined, b: SetReport | undefined): Pick<WriteReport, 'sets'> {

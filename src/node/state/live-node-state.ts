@@ -5,7 +5,7 @@ import { ipFamily } from '../../model/ip.ts'
 import { compareResourceVersions } from '../../model/resource-version.ts'
 import type { Service } from '../../model/service.ts'
 import { addHash, emptyXorHash, removeHash, type XorHash } from '../../model/xor-hash.ts'
-import type { Logger } from '../../observe/index.ts'
+import type { Logger, TraceContext } from '../../observe/index.ts'
 import type { ChangeScope } from './applied.ts'
 import { type LocalPod, LocalPods } from './local-pods.ts'
 import type { ChangeSet, NodeState, WatchedResource } from './node-state.ts'
@@ -160,17 +160,17 @@ export class LiveNodeState implements NodeState {
     this.#commit(touched, resource, resourceVersion, changed)
   }
 
-  upsert(resource: WatchedResource, object: StoredObject): void {
+  upsert(resource: WatchedResource, object: StoredObject, trace?: TraceContext): void {
     const touched: Touched = new Set()
     this.#put(resource, object, touched)
-    this.#commit(touched, resource, object.resourceVersion, [object])
+    this.#commit(touched, resource, object.resourceVersion, [object], trace)
   }
 
   /** `resourceVersion` is that of the deletion. */
-  remove(resource: WatchedResource, key: ObjectKey, resourceVersion: string): void {
+  remove(resource: WatchedResource, key: ObjectKey, resourceVersion: string, trace?: TraceContext): void {
     const touched: Touched = new Set()
     this.#tables.remove(resource, key, touched)
-    this.#commit(touched, resource, resourceVersion)
+    this.#commit(touched, resource, resourceVersion, [], trace)
   }
 
   /** Nothing of the resource changed up to this resourceVersion. */
@@ -196,11 +196,18 @@ export class LiveNodeState implements NodeState {
     resource: WatchedResource,
     resourceVersion: string,
     objects: readonly StoredObject[] = [],
+    trace?: TraceContext,
   ): void {
     const changed = new Set(Array.from(touched).filter((key) => this.#refresh(key)))
     this.#seen.set(resource, resourceVersion)
     if (!this.synced) this.#commitFirst()
-    else if (changed.size > 0) this.#publish({ services: changed, resource, ...triggersOf(objects, changed) })
+    else if (changed.size > 0)
+      this.#publish({
+        services: changed,
+        resource,
+        ...triggersOf(objects, changed),
+        ...(trace && { traces: [trace] }),
+      })
     for (const listener of this.#progressListeners) this.#call(listener)
   }
 

@@ -1,6 +1,7 @@
 import type { ObjectKey } from '../../model/api-object.ts'
 import type { EndpointSlice } from '../../model/endpoint-slice.ts'
 import type { Service } from '../../model/service.ts'
+import type { TraceContext } from '../../observe/index.ts'
 
 /** The API resources this node watches; the same words stand in API paths. */
 export type WatchedResource = 'services' | 'endpointslices' | 'endpoints'
@@ -16,6 +17,8 @@ export interface ChangeSet {
   readonly resource?: WatchedResource
   /** When what led to it happened in the cluster, as the slices of these Services tell; milliseconds since 1970. Absent for none. */
   readonly triggeredAtMs?: readonly number[]
+  /** The place of the change in its trace; absent where the change is not traced. */
+  readonly traces?: readonly TraceContext[]
 }
 
 /** The node's copy of API objects as the planes read it. Reads are synchronous and always of the latest revision. */

@@ -11,7 +11,7 @@ import type { Component } from '../../loop/component.ts'
 import { TimeSlice } from '../../loop/time-slice.ts'
 import type { Dialect } from '../../model/dialect.ts'
 import { describeError } from '../../model/errors.ts'
-import type { Logger } from '../../observe/index.ts'
+import type { Logger, TraceContext, Tracer } from '../../observe/index.ts'
 import { type LiveNodeState, watchedResources } from './live-node-state.ts'
 import type { WatchedResource } from './node-state.ts'
 import { formatProblem } from './problem.ts'
@@ -22,12 +22,14 @@ export interface StateSourceOptions {
   readonly dialect: Dialect
   readonly state: LiveNodeState
   readonly log: Logger
+  /** Absent: changes are not traced. */
+  readonly tracer?: Tracer
   readonly timing?: Partial<InformerTiming>
 }
 
 /** The informers that keep the state in step with the API server, one a resource. */
 export function createStateSources(options: StateSourceOptions): readonly Component[] {
-  const { client, dialect, log, timing } = options
+  const { client, dialect, log, tracer, timing } = options
   return watchedResources.map((resource) => {
     const handler = new ResourceFeed(resource, options)
     const collection = collectionOf(resource, dialect)
@@ -36,6 +38,7 @@ export function createStateSources(options: StateSourceOptions): readonly Compon
       collection,
       handler,
       log: log.child(resource),
+      tracer,
       ...(timing !== undefined && { timing }),
     })
   })
@@ -73,10 +76,15 @@ class ResourceFeed implements InformerHandler {
     this.#options.state.replace(this.#resource, objects, resourceVersion)
   }
 
-  onEvent(type: 'ADDED' | 'MODIFIED' | 'DELETED', object: WireObject, resourceVersion: string): void {
+  onEvent(
+    type: 'ADDED' | 'MODIFIED' | 'DELETED',
+    object: WireObject,
+    resourceVersion: string,
+    trace?: TraceContext,
+  ): void {
     const { state } = this.#options
-    if (type === 'DELETED') state.remove(this.#resource, keyOf(object), resourceVersion)
-    else state.upsert(this.#resource, this.#read(object))
+    if (type === 'DELETED') state.remove(this.#resource, keyOf(object), resourceVersion, trace)
+    else state.upsert(this.#resource, this.#read(object), trace)
   }
 
   onProgress(resourceVersion: string): void {

@@ -3,7 +3,7 @@ import type { TraceContext } from './trace-context.ts'
 import type { Span, SpanAttributes, SpanEnd, SpanOptions, Tracer } from './tracer.ts'
 
 /** The number of traces that one step is shown in. */
-const maxTraces = 32
+export const maxSharedTraces = 32
 
 /**
  * Starts one step that several traces led to, such as one write of many changes. It is a child of the first context; each other trace gets
@@ -15,7 +15,7 @@ export function startShared(
   contexts: readonly TraceContext[],
   options: Omit<SpanOptions, 'parent' | 'links' | 'startMs'> = {},
 ): Span {
-  const [first, ...others] = contexts.slice(0, maxTraces)
+  const [first, ...others] = contexts.slice(0, maxSharedTraces)
   if (others.length === 0) return tracer.start(name, { ...options, parent: first })
   const startMs = tracer.nowMs()
   const main = tracer.start(name, { ...options, parent: first, links: others, startMs })

@@ -4,7 +4,7 @@ import { BoundedFrequencyRunner } from '../../../loop/bounded-frequency-runner.t
 import { TimeSlice } from '../../../loop/time-slice.ts'
 import type { ObjectKey } from '../../../model/api-object.ts'
 import { describeError } from '../../../model/errors.ts'
-import type { Logger } from '../../../observe/index.ts'
+import { type Logger, PendingTraces, silentTracer, startShared, type Tracer } from '../../../observe/index.ts'
 import type { AppliedRevisions, LiveNodeState } from '../../state/index.ts'
 import type { Series } from '../metrics/series.ts'
 import { KubernetesMetrics } from '../plugins/kubernetes/metrics.ts'
@@ -24,6 +24,8 @@ export interface ZoneFeedParts {
   /** Is called when everything that was listed is in the tables. */
   readonly onSynced: () => void
   readonly log: Logger
+  /** Absent: changes are not traced. */
+  readonly tracer?: Tracer
 }
 
 interface FedZone {
@@ -35,6 +37,7 @@ interface FedZone {
 export class ZoneFeed {
   readonly #parts: ZoneFeedParts
   readonly #dirty = new Set<ObjectKey>()
+  readonly #traces = new PendingTraces()
   readonly #selection = new LabelSelection()
   readonly #pods = new Map<ObjectKey, PodView>()
   #onPodsWanted: (wanted: boolean) => void = () => {}
@@ -54,7 +57,7 @@ export class ZoneFeed {
 
   constructor(parts: ZoneFeedParts) {
     this.#parts = parts
-    this.#sync = new BoundedFrequencyRunner(() => this.#syncOnce(), {
+    this.#sync = new BoundedFrequencyRunner(() => this.#syncTraced(), {
       backoff: new Backoff({ baseMs: 100, maxMs: 10_000 }),
       onError: (error) =>
         parts.log.error('the names of the cluster could not be written', { error: describeError(error) }),
@@ -84,8 +87,9 @@ export class ZoneFeed {
 
   start(): void {
     const startedAtMs = Date.now()
-    this.#unsubscribe = this.#parts.state.subscribe(({ services, triggeredAtMs = [] }) => {
+    this.#unsubscribe = this.#parts.state.subscribe(({ services, triggeredAtMs = [], traces }) => {
       const nowMs = Date.now()
+      this.#traces.add(traces)
       if (services.size === 1 && [...services].every((key) => this.#parts.state.service(key)?.headless))
         this.#triggeredAtMs.push(...triggeredAtMs.filter((atMs) => atMs >= startedAtMs))
       for (const key of services) {
@@ -240,9 +244,22 @@ export class ZoneFeed {
     if (settings.labels === undefined || this.#areServiceLabelsListed) zone.markSynced()
   }
 
+  async #syncTraced(): Promise<void> {
+    const { state, tracer = silentTracer } = this.#parts
+    if (!state.synced) return
+    const attributes = { 'platnet.services': this.#dirty.size }
+    const span = startShared(tracer, 'publish DNS names', this.#traces.take(), { attributes })
+    try {
+      await this.#syncOnce()
+      span.end()
+    } catch (error) {
+      span.end({ error: describeError(error) })
+      throw error
+    }
+  }
+
   async #syncOnce(): Promise<void> {
     const { state, applied } = this.#parts
-    if (!state.synced) return
     const revision = state.revision
     const slice = new TimeSlice()
     for (const key of this.#dirty) {

@@ -1,6 +1,6 @@
 import type { Run } from '../../../host/index.ts'
 import type { Cidr, Ip } from '../../../model/ip.ts'
-import type { Logger } from '../../../observe/index.ts'
+import type { Logger, Tracer } from '../../../observe/index.ts'
 import type { AppliedRevisions, LiveNodeState } from '../../state/index.ts'
 
 export interface DnsSettings {
@@ -26,4 +26,6 @@ export interface DnsPlaneParts {
   /** The metrics of the process in text; the metrics endpoint has them after those of DNS. */
   readonly processMetrics?: () => Promise<string>
   readonly log: Logger
+  /** Absent: nothing is traced. */
+  readonly tracer?: Tracer
 }
