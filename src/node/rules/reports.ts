@@ -23,7 +23,7 @@ export interface WriteReport {
   readonly kernel?: KernelTime
 }
 
-export interface KernelTime {
+interface KernelTime {
   readonly fromMs: number
   readonly toMs: number
 }
