@@ -8,6 +8,7 @@ export type Step = readonly [name: string, command: string, args: readonly strin
 /** What is checked without running any of our code. */
 export const staticChecks: readonly Step[] = [
   ['types', 'tsc', ['-p', '.']],
+  ['types of the console', 'tsc', ['-p', 'src/console/page']],
   ['lint', 'biome', ['check', '--error-on-warnings']],
   ['unused code', 'knip', ['--no-progress']],
 ]

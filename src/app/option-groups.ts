@@ -1,4 +1,5 @@
 import { apiOptions } from '../api/options.ts'
+import { consoleOptions } from '../console/options.ts'
 import { controllerOptions } from '../controllers/options.ts'
 import { cniOptions } from '../node/cni/options.ts'
 import { dnsOptions } from '../node/dns/options.ts'
@@ -31,5 +32,6 @@ export const optionGroups = {
   dns: dnsOptions,
   cni: cniOptions,
   pods: podsOptions,
+  console: consoleOptions,
   observe: observeOptions,
 }

@@ -3,7 +3,7 @@ export { answerHealth, type HealthCheck, type HealthEndpoint, type HealthRequest
 export { chooseFormat, type LogFormat } from './log-format.ts'
 export { type Logger, silentLogger } from './logger.ts'
 export { createLogging, type Logging } from './logging.ts'
-export { createMetrics, type Metrics } from './metrics.ts'
+export { createMetrics, type MetricSample, type Metrics } from './metrics.ts'
 export { type MetricGroup, metricsTable } from './metrics-table.ts'
 export { observeOptions } from './options.ts'
 export { buildMetric, processMetrics } from './process-metrics.ts'

@@ -30,6 +30,13 @@ interface Sample<L extends string> {
 
 type Collect<L extends string> = () => Iterable<Sample<L>> | Promise<Iterable<Sample<L>>>
 
+/** One line of the exposition format: `name_bucket`, `name_sum` and `name_count` for a histogram. */
+export interface MetricSample {
+  readonly name: string
+  readonly labels: Readonly<Record<string, string>>
+  readonly value: number
+}
+
 /** Registers and renders the metrics of one process; every owner declares its own in its `metrics.ts`. A second metric of one name is an error. */
 export interface Metrics {
   counter<L extends string = never>(spec: CounterSpec<L>): CounterMetric<L>
@@ -43,6 +50,8 @@ export interface Metrics {
   text(): Promise<{ contentType: string; body: string }>
   /** The CPU, memory and file descriptors of the process alone (`process_…`), for an endpoint that renders its own metrics. */
   processText(): Promise<string>
+  /** The present values of the metrics of those names; an unregistered name gives none. */
+  read(names: readonly string[]): Promise<readonly MetricSample[]>
 }
 
 /** Gauges of prom-client with a counter's suffix, which are the sums of other gauges. */
@@ -114,7 +123,22 @@ class PromMetrics implements Metrics {
     return texts.map((text) => `${text}\n`).join('')
   }
 
+  async read(names: readonly string[]): Promise<readonly MetricSample[]> {
+    const metrics = names.flatMap((name) => this.#registry.getSingleMetric(name) ?? [])
+    const read = await Promise.all(metrics.map((metric) => metric.get()))
+    return read.flatMap(({ name, values }) => values.map((sample) => toSample(name, sample)))
+  }
+
   #configure<L extends string>(spec: MetricSpec<L>) {
     return { name: spec.name, help: spec.help, labelNames: Object.keys(spec.labels ?? {}), registers: [this.#registry] }
   }
+}
+
+/** prom-client names the parts of a histogram in `metricName`, which its types leave out. */
+function toSample(
+  name: string,
+  sample: { readonly value: number; readonly labels: object; readonly metricName?: string },
+): MetricSample {
+  const labels = Object.entries(sample.labels).map(([label, value]) => [label, String(value)])
+  return { name: sample.metricName ?? name, labels: Object.fromEntries(labels), value: sample.value }
 }

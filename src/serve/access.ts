@@ -6,7 +6,7 @@ import { certifiedIdentity, type Identity } from './client-certificate.ts'
 import type { GetHandler, TextAnswer } from './router.ts'
 
 /** The endpoints that need a permission. */
-export type Guarded = 'metrics' | 'configz'
+export type Guarded = 'metrics' | 'configz' | 'console'
 
 /** Identifies tokens that this process does not know, and decides what users may read. Both methods may reject. */
 export interface AccessDelegate {
@@ -35,7 +35,12 @@ export function guard(rule: AccessRule, what: Guarded, handler: GetHandler): Get
   return async (request) => (await refusal(rule, what, request.message)) ?? handler(request)
 }
 
-async function refusal(rule: AccessRule, what: Guarded, message: IncomingMessage): Promise<TextAnswer | undefined> {
+/** Returns the answer to a request that may not read; undefined for one that may. */
+export async function refusal(
+  rule: AccessRule,
+  what: Guarded,
+  message: IncomingMessage,
+): Promise<TextAnswer | undefined> {
   if (rule.isPublic() || isLoopback(message.socket.remoteAddress)) return undefined
   const token = bearerToken(message)
   if (token !== undefined && isKnownToken(token, rule.bearerTokens())) return undefined
@@ -89,6 +94,6 @@ const loopback = new BlockList()
 loopback.addSubnet('127.0.0.0', 8, 'ipv4')
 loopback.addAddress('::1', 'ipv6')
 
-function isLoopback(address: string | undefined): boolean {
+export function isLoopback(address: string | undefined): boolean {
   return address !== undefined && loopback.check(address, isIPv6(address) ? 'ipv6' : 'ipv4')
 }

@@ -1,5 +1,6 @@
-export type { AccessDelegate, Guarded } from './access.ts'
+export { type AccessDelegate, type AccessRule, type Guarded, refusal } from './access.ts'
 export { createAgentEndpoints, createComponentEndpoints } from './agent-endpoints.ts'
 export { certifiedIdentity } from './client-certificate.ts'
+export { refuseForeignPage } from './foreign-page.ts'
 export { httpListener, httpsListener, type Listener, type TlsMaterial, unixListener } from './listener.ts'
-export { createRouter, type RoutedRequest, type TextAnswer } from './router.ts'
+export { createRouter, type RoutedRequest, sendAnswer, type TextAnswer } from './router.ts'

@@ -29,7 +29,7 @@ export function createRouter(
   const table = new Map(Object.entries(routes))
   for (const [path, handler] of Object.entries(posts)) table.set(`POST ${path}`, handler)
   return (message, response) => {
-    void answer(table, message, onError).then((result) => send(message, response, result))
+    void answer(table, message, onError).then((result) => sendAnswer(message, response, result))
   }
 }
 
@@ -68,7 +68,8 @@ function findRoute(
   return anyPath && { handler: anyPath, below: path.slice(1) }
 }
 
-function send(
+/** Sends an answer; one to HEAD has no body. */
+export function sendAnswer(
   message: IncomingMessage,
   response: ServerResponse,
   { status, body, contentType, headers }: TextAnswer,

@@ -18,6 +18,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   pki: leaves,
   client: leaves,
   serve: leaves,
+  console: leaves,
   api: [...leaves, 'serve', 'pki'],
   controllers: [...leaves, 'client'],
   node: ['model', 'config'],
@@ -34,6 +35,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'node/pods': [...leaves, 'host', 'client', 'node/state', 'node/cni'],
   app: [
     ...shells,
+    'console',
     'netfilter',
     'api',
     'controllers',

@@ -1,10 +1,12 @@
 import { readFile } from 'node:fs/promises'
 import { text } from 'node:stream/consumers'
+import { ApiClient, accessByServer, loadKubeconfig } from '../../client/index.ts'
 import { ConfigError, suggestName } from '../../config/index.ts'
 import { PlatnetError } from '../../model/errors.ts'
 import { type PolicyEffect, type PolicyMatrix, policyEffect, policyMatrix } from '../../node/policy/index.ts'
+import { dataPaths } from '../composition/cluster-files.ts'
+import { type ListedCluster, listPolicyCluster } from '../composition/policy-cluster.ts'
 import type { Options } from '../context.ts'
-import { type ListedCluster, listPolicyCluster } from './policy-cluster.ts'
 import { readPolicyManifest } from './policy-manifest.ts'
 
 export type {
@@ -30,7 +32,7 @@ export interface PolicyAnswer<Answer> {
 
 /** Computes who reaches whom in a namespace. Throws ApiError, KubeconfigError, PolicyQuestionError. */
 export async function askMatrix(options: Options['values'], namespace: string): Promise<PolicyAnswer<PolicyMatrix>> {
-  const cluster = await listPolicyCluster(options)
+  const cluster = await listCluster(options)
   checkNamespace(namespace, cluster)
   return { answer: policyMatrix(cluster, namespace), problems: cluster.problems }
 }
@@ -48,11 +50,28 @@ export async function askEffect(
   namespace: string,
 ): Promise<PolicyAnswer<PolicyEffect>> {
   const manifestText = await readManifest(file)
-  const cluster = await listPolicyCluster(options)
+  const cluster = await listCluster(options)
   const { policies, others } = readPolicyManifest(manifestText, file, namespace, cluster.dialect)
   for (const policy of policies) checkNamespace(policy.namespace, cluster)
   const ignored = others.map((other) => `${other} of ${file} is no NetworkPolicy and not part of the answer`)
   return { answer: policyEffect(cluster, policies), problems: [...cluster.problems, ...ignored] }
+}
+
+/** Lists with the access that `--kubeconfig` or `--server` names, else as the administrator of the server of this machine. */
+async function listCluster(options: Options['values']): Promise<ListedCluster> {
+  const client = new ApiClient(await findAccess(options))
+  try {
+    return await listPolicyCluster(client)
+  } finally {
+    client.close()
+  }
+}
+
+async function findAccess({ app, node }: Options['values']) {
+  if (node.kubeconfig !== undefined)
+    return loadKubeconfig(node.kubeconfig, node.server === undefined ? {} : { server: node.server })
+  if (node.server !== undefined) return accessByServer(node.server)
+  return loadKubeconfig(dataPaths(app.dataDir).adminKubeconfig)
 }
 
 async function readManifest(file: string): Promise<string> {

@@ -96,7 +96,10 @@ async function composeServer(
   context: AppContext,
 ): Promise<{ readonly components: readonly Component[]; readonly drain: () => Promise<void> }> {
   const server = context.options.values.app.components.includes('api') ? await createServerSide(context) : undefined
-  const components = [...(server ? [server] : []), ...(await composeManagers(context))]
+  const components = [
+    ...(server ? [server, ...(await composeConsole(context))] : []),
+    ...(await composeManagers(context)),
+  ]
   return { components, drain: async () => server?.drain() }
 }
 
@@ -104,6 +107,12 @@ async function composeServer(
 async function createServerSide(context: AppContext): Promise<ServerSide> {
   const { ServerSide } = await import('../composition/compose-server.ts')
   return new ServerSide(context)
+}
+
+async function composeConsole(context: AppContext): Promise<readonly Component[]> {
+  if (!context.options.values.console.console) return []
+  const { composeClusterDoor } = await import('../composition/compose-cluster-door.ts')
+  return [composeClusterDoor(context)]
 }
 
 /** Loads controllers and client on demand: an API server alone needs less memory without them. */

@@ -25,7 +25,7 @@ import {
   LiveNodeState,
 } from '../../node/state/index.ts'
 import { ensureToken } from '../../pki/index.ts'
-import { createAgentEndpoints, httpsListener } from '../../serve/index.ts'
+import { type AccessRule, createAgentEndpoints, httpsListener } from '../../serve/index.ts'
 import type { AppContext } from '../context.ts'
 import { describeAgent } from './agent-status.ts'
 import { ClusterConnection } from './cluster-connection.ts'
@@ -35,11 +35,13 @@ import { composeIngress, type IngressSide } from './compose-ingress.ts'
 import { composePods, type PodsParts, podsFolder } from './compose-pods.ts'
 import { composePolicy, type PolicySide } from './compose-policy.ts'
 import { composeProxy, type ProxySide } from './compose-proxy.ts'
+import { besideConsole, ConsoleDoor } from './console-door.ts'
 import { agentAccess, tellTrouble } from './delegated-access.ts'
 import { findApiServers } from './find-api-servers.ts'
 import { composeIdleMemory } from './idle-memory.ts'
 import { ingressQuestions } from './ingress-questions.ts'
 import { findMachineInfo } from './machine-info.ts'
+import type { NodeConsoleParts } from './node-console.ts'
 import { findNodeName } from './node-identity.ts'
 import { proxyQuestions } from './proxy-questions.ts'
 
@@ -72,25 +74,31 @@ export async function composeAgent(context: AppContext, run = createFastRun()): 
     ...(ingress?.components ?? []),
     connection,
   ]
+  const status = () =>
+    describeAgent({
+      nodeName: findNodeName(values.node.nodeName),
+      components: [...working, ...connection.sources],
+      state,
+      applied,
+      proxy: proxy?.families.map(({ plane }) => plane.view) ?? [],
+      policy: policy?.plane,
+      ingress: ingress?.status(),
+      refusedClaims: proxy?.refusedClaims() ?? [],
+    })
+  const questions = questionsOf({ proxy, policy, dns, ingress }, run)
   const control = createControlSocket({
     path: values.node.controlSocket,
     applied,
-    status: () =>
-      describeAgent({
-        nodeName: findNodeName(values.node.nodeName),
-        components: [...working, ...connection.sources],
-        state,
-        applied,
-        proxy: proxy?.families.map(({ plane }) => plane.view) ?? [],
-        policy: policy?.plane,
-        ingress: ingress?.status(),
-        refusedClaims: proxy?.refusedClaims() ?? [],
-      }),
-    queries: questionsOf({ proxy, policy, dns, ingress }, run),
+    status,
+    queries: questions,
     gate,
     log: log.child('control'),
   })
-  return [await composeEndpoints(context, { access, client }, working), control, ...working, ...composeIdleMemory(log)]
+  const rule = await accessRule(context, client)
+  const families = proxy?.families ?? []
+  const door = composeNodeDoor({ context, client, state, dns, families, status, questions }, rule)
+  const endpoints = await composeEndpoints(context, { access, rule, door }, working)
+  return [endpoints, control, ...working, ...(door ? [door] : []), ...composeIdleMemory(log)]
 }
 
 interface SourceParts extends Omit<PodsParts, 'dialect' | 'onNetwork'> {
@@ -157,14 +165,50 @@ async function findAccess(node: AppContext['options']['values']['node']): Promis
   ])
 }
 
+/** Builds the rule of access to this agent's endpoints, its console included. */
+async function accessRule(context: AppContext, client: ApiClient): Promise<AccessRule> {
+  const { app, node } = context.options.values
+  const token = await ensureToken(dataPaths(app.dataDir).agentToken)
+  return {
+    isPublic: () => node.publicMetrics,
+    bearerTokens: () => [token],
+    delegate: agentAccess(client, findNodeName(node.nodeName)),
+    onTrouble: tellTrouble(context.logging.logger('platform_kubelet').child('endpoints')),
+  }
+}
+
+/** The console is never public: it shows more than figures. */
+function composeNodeDoor(
+  parts: Omit<NodeConsoleParts, 'nodeName' | 'isBesideServer' | 'log'>,
+  rule: AccessRule,
+): ConsoleDoor | undefined {
+  const { options, logging } = parts.context
+  const { console, node } = options.values
+  if (!console.console) return undefined
+  const log = logging.logger('platform_kubelet').child('console')
+  const own = { nodeName: findNodeName(node.nodeName), isBesideServer: process.send !== undefined, log }
+  return new ConsoleDoor({
+    port: console.consolePort,
+    option: '--console-port',
+    access: { ...rule, isPublic: () => false },
+    load: async () => (await import('./node-console.ts')).createNodeConsole({ ...parts, ...own }),
+    log,
+  })
+}
+
+interface ServedParts {
+  readonly access: ClusterAccess
+  readonly rule: AccessRule
+  readonly door: ConsoleDoor | undefined
+}
+
 async function composeEndpoints(
   context: AppContext,
-  { access, client }: { readonly access: ClusterAccess; readonly client: ApiClient },
+  { access, rule, door }: ServedParts,
   components: readonly Component[],
 ): Promise<Component> {
   const { app, node } = context.options.values
   const log = context.logging.logger('platform_kubelet').child('endpoints')
-  const token = await ensureToken(dataPaths(app.dataDir).agentToken)
   const tls = await ensureAgentTls(app.dataDir, { name: findNodeName(node.nodeName), ip: node.nodeIp })
   const usage = new UsageEndpoint(new PodFolders(podsFolder(context.options.values)), log.child('usage'))
   const handler = createAgentEndpoints({
@@ -172,18 +216,13 @@ async function composeEndpoints(
     usage: () => usage.text(),
     configz: () => configzDocument(context.options.resolved),
     components: () => components,
-    access: {
-      isPublic: () => node.publicMetrics,
-      bearerTokens: () => [token],
-      delegate: agentAccess(client, findNodeName(node.nodeName)),
-      onTrouble: tellTrouble(log),
-    },
+    access: rule,
     log,
   })
   const clientCa = access.certificateAuthority
   return httpsListener({
     name: 'endpoints',
-    handler,
+    handler: door ? besideConsole(door.handler, handler) : handler,
     log,
     address: unspecifiedIpv4,
     port: node.port,

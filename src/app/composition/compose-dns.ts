@@ -3,7 +3,7 @@ import type { Run } from '../../host/index.ts'
 import type { Component } from '../../loop/component.ts'
 import type { Dialect } from '../../model/dialect.ts'
 import type { ControlAnswer } from '../../node/control/index.ts'
-import { createDnsSources, DnsPlane } from '../../node/dns/index.ts'
+import { createDnsSources, DnsFormatError, DnsPlane } from '../../node/dns/index.ts'
 import type { AppliedRevisions, LiveNodeState } from '../../node/state/index.ts'
 import type { AppContext } from '../context.ts'
 import { findMachineInfo } from './machine-info.ts'
@@ -55,8 +55,18 @@ export function dnsQuestions(plane: DnsPlane | undefined) {
 async function answerExplain(plane: DnsPlane, query: URLSearchParams): Promise<ControlAnswer> {
   const [name, type] = [query.get('name'), query.get('type')]
   if (name === null || type === null) return { status: 400, body: { error: 'expected name and type' } }
-  const explanation = await plane.explain(name, type)
+  const explanation = await explainOrFault(plane, name, type)
+  if (explanation instanceof DnsFormatError) return { status: 400, body: { error: explanation.message } }
   if (explanation === undefined)
     return { status: 404, body: { error: 'no DNS server of this node answers that question' } }
   return { status: 200, body: explanation }
+}
+
+async function explainOrFault(plane: DnsPlane, name: string, type: string) {
+  try {
+    return await plane.explain(name, type)
+  } catch (error) {
+    if (error instanceof DnsFormatError) return error
+    throw error
+  }
 }

@@ -1,6 +1,6 @@
 import type { Endpoint, EndpointSlice } from '../../model/endpoint-slice.ts'
-import { type IpFamily, ipFamily, renderAddressPort } from '../../model/ip.ts'
-import type { Service, ServicePort } from '../../model/service.ts'
+import { type Ip, type IpFamily, ipFamily, renderAddressPort } from '../../model/ip.ts'
+import type { Protocol, Service, ServicePort } from '../../model/service.ts'
 import type { Frontend, FrontendEndpoint } from '../../netfilter/frontend.ts'
 import { describeSetAside, explainRefusals, type RefusalSettings, whyNoFrontend } from './explain-absence.ts'
 import type { ClaimedService } from './plan.ts'
@@ -23,7 +23,7 @@ export interface ServiceExplanation {
 
 interface PortExplanation {
   readonly servicePort: string
-  readonly protocol: string
+  readonly protocol: Protocol
   /** `cluster IP 10.96.0.10:80` */
   readonly addresses: readonly string[]
   readonly endpoints: readonly EndpointExplanation[]
@@ -34,10 +34,14 @@ interface PortExplanation {
 interface EndpointExplanation {
   /** `10.244.0.7:8080` */
   readonly name: string
+  readonly address: Ip
+  readonly port: number
   readonly node: string | undefined
   readonly target: string | undefined
   /** ` (Pod default/web-1 on node-2)`, or nothing. */
   readonly where: string
+  /** The conditions of its slice. */
+  readonly conditions: Pick<Endpoint, 'ready' | 'serving' | 'terminating'>
   readonly isUsed: boolean
   /** In or out, and why, in words. */
   readonly reason: string
@@ -86,7 +90,7 @@ function explainPort(
     protocol: frontend.protocol,
     addresses: [...addressesOf(frontend), ...proxiedAddresses(service, family)],
     refusals: explainRefusals(port, frontend, slices, settings),
-    endpoints: candidates.map(({ name, endpoint }) => {
+    endpoints: candidates.map(({ name, port: targetPort, endpoint }) => {
       const uses = [
         ...(cluster.has(name) ? ['for the whole cluster'] : []),
         ...(local.has(name) ? ['for local traffic'] : []),
@@ -95,9 +99,11 @@ function explainPort(
       const ready = service.publishNotReadyAddresses ? 'ready, or published all the same' : 'ready'
       const state = endpoint.ready ? ready : 'no other is ready, and it terminates but still serves'
       const reason = isUsed ? `used ${uses.join(' and ')}: ${state}` : whyNot(endpoint, frontend, nodeName)
-      const { nodeName: node, target } = endpoint
+      const { nodeName: node, target, ready: isReady, serving, terminating } = endpoint
+      const conditions = { ready: isReady, serving, terminating }
       const where = [target, node && `on ${node}`].filter(Boolean).join(' ')
-      return { name, node, target, where: where === '' ? '' : ` (${where})`, isUsed, reason }
+      const place = { name, address: endpoint.address, port: targetPort, node, target }
+      return { ...place, where: where === '' ? '' : ` (${where})`, conditions, isUsed, reason }
     }),
   }
 }

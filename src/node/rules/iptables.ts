@@ -125,6 +125,20 @@ export class Iptables {
     }
   }
 
+  /** Packets and bytes that each chain got from this one since it was written, by chain; none where there is no such chain. */
+  async readJumps(table: TableName, chain: string): Promise<ReadonlyMap<string, ChainCounters>> {
+    const args = ['--wait', lockWaitSeconds, '-t', table, '-v', '-S', chain]
+    const text = await this.#read(this.choice.program, args).catch(() => '')
+    const jumps = new Map<string, ChainCounters>()
+    for (const [line, packets, bytes] of text.matchAll(/^-A .* -c (\d+) (\d+).*$/gm)) {
+      const target = / -[jg] (\S+)/.exec(line)?.[1]
+      const known = target === undefined ? undefined : (jumps.get(target) ?? { packets: 0, bytes: 0 })
+      if (target === undefined || known === undefined) continue
+      jumps.set(target, { packets: known.packets + Number(packets), bytes: known.bytes + Number(bytes) })
+    }
+    return jumps
+  }
+
   async #read(file: string, args: readonly string[]): Promise<string> {
     try {
       return (await this.run(file, args, { timeoutMs: readTimeoutMs })).stdout

@@ -175,6 +175,11 @@ export class RulesWriter implements Component {
     return this.#options.iptables.readCounters(table, chain)
   }
 
+  /** Counts what each chain got from this one, by chain. In nat a packet is a connection. Throws RulesError. */
+  jumpsOf(table: TableName, chain: string): Promise<ReadonlyMap<string, ChainCounters>> {
+    return this.#options.iptables.readJumps(table, chain)
+  }
+
   async #write(
     changes: readonly TableChange[],
     objects: XorHash,

@@ -13,6 +13,32 @@ export type Series =
       readonly histogram: HistogramCounts
     }
 
+/** A line of the text format as data: `name_bucket`, `name_sum` and `name_count` for a histogram. */
+export interface SeriesSample {
+  readonly name: string
+  readonly labels: MetricLabels
+  readonly value: number
+}
+
+/** Returns the lines of series; those of several threads stay apart. */
+export function sampleSeries(series: readonly Series[]): readonly SeriesSample[] {
+  return series.flatMap((line) => {
+    if (line.kind !== 'histogram') return [{ name: line.name, labels: line.labels, value: line.value }]
+    const { bounds, counts, sum } = line.histogram
+    let count = 0
+    const buckets = Array.from(counts, (own, index) => {
+      count += own
+      const labels = { ...line.labels, le: String(bounds[index] ?? '+Inf') }
+      return { name: `${line.name}_bucket`, labels, value: count }
+    })
+    const ends = [
+      { name: `${line.name}_sum`, labels: line.labels, value: sum },
+      { name: `${line.name}_count`, labels: line.labels, value: count },
+    ]
+    return [...buckets, ...ends]
+  })
+}
+
 /** Renders the text exposition format of Prometheus. Lines of several threads with equal labels are added up. */
 export function renderSeries(series: readonly Series[], specs: readonly Pick<MetricSpec, 'name' | 'help'>[]): string {
   const help = new Map(specs.map((spec) => [spec.name, spec.help]))

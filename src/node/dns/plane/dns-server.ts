@@ -5,7 +5,7 @@ import { readLinkAddresses } from '../configuration/inputs.ts'
 import { dnsMetrics } from '../configuration/metrics.ts'
 import type { ServerPlan } from '../configuration/server-plan.ts'
 import { HttpEndpoints } from '../http/endpoints.ts'
-import { renderSeries, type Series } from '../metrics/series.ts'
+import { renderSeries, type Series, type SeriesSample, sampleSeries } from '../metrics/series.ts'
 import type { ListenFailure } from '../serve/listeners.ts'
 import { SourceFilter } from '../serve/source-filter.ts'
 import { DnsThreads } from '../threads/dns-threads.ts'
@@ -81,6 +81,12 @@ export class DnsServer {
   /** Returns the answer to a question, and the plugin that gives it. */
   explain(name: string, type: string): Promise<Explanation | undefined> {
     return this.#threads.explain(makeQuestion(name, type), dnsPort)
+  }
+
+  /** The present values of the series of those names. */
+  async read(names: readonly string[]): Promise<readonly SeriesSample[]> {
+    const all = [...(await this.#threads.series()), ...this.#parts.series()]
+    return sampleSeries(all.filter(({ name }) => names.includes(name)))
   }
 
   async stopHttp(): Promise<void> {

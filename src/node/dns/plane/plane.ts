@@ -5,14 +5,23 @@ import type { Cidr } from '../../../model/ip.ts'
 import { QueryInterception } from '../bind/query-interception.ts'
 import type { ConfigMapData } from '../configuration/corefile-loader.ts'
 import { ZoneFeed } from '../feed/zone-feed.ts'
+import type { SeriesSample } from '../metrics/series.ts'
 import type { Explanation } from '../threads/messages.ts'
 import { DnsConfiguration } from './configuration.ts'
 import { DnsServer } from './dns-server.ts'
-import { serviceOf } from './explain.ts'
+import { type AnswerText, answerText, serviceOf } from './explain.ts'
 import type { DnsPlaneParts } from './settings.ts'
 
 /** How often files are checked: a change of a mounted ConfigMap gives no event. */
 const checkIntervalMs = 2_000
+
+interface ExplainedAnswer extends Omit<Explanation, 'message'> {
+  /** Absent where the plugin gives no answer. */
+  readonly answer?: AnswerText
+  readonly object?: string
+  /** Milliseconds since 1970. */
+  readonly changedAtMs?: number
+}
 
 /** The cluster's DNS on this node: its lifecycle, its health and its answers to the agent. */
 export class DnsPlane implements Component {
@@ -105,17 +114,24 @@ export class DnsPlane implements Component {
     return this.#reloading
   }
 
-  /** Explains the answer to a question: the plugin that gives it, and when the object behind it last changed. */
-  async explain(
-    name: string,
-    type: string,
-  ): Promise<(Omit<Explanation, 'message'> & { object?: string; changedAtMs?: number }) | undefined> {
+  /**
+   * Explains the answer to a question: its text, the plugin that gives it, and when the object behind it last changed. Throws
+   * DnsFormatError for what is no name or no type.
+   */
+  async explain(name: string, type: string): Promise<ExplainedAnswer | undefined> {
     const found = await this.#server.explain(name, type)
     if (found === undefined) return undefined
     const { plugin, ageMs } = found
     const service = serviceOf(name, found)
     const changedAtMs = service === undefined ? undefined : this.feed.changedAtMs(service)
-    return { plugin, ageMs, ...(changedAtMs !== undefined && { object: `Service ${service}`, changedAtMs }) }
+    const answer = answerText(found)
+    const object = changedAtMs !== undefined && { object: `Service ${service}`, changedAtMs }
+    return { plugin, ageMs, ...(answer && { answer }), ...object }
+  }
+
+  /** The present values of the metrics of those names, of all threads. */
+  read(names: readonly string[]): Promise<readonly SeriesSample[]> {
+    return this.#server.read(names)
   }
 
   async #reloadOnce(): Promise<void> {

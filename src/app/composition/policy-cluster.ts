@@ -1,11 +1,9 @@
 import { z } from 'zod'
 import {
-  ApiClient,
+  type ApiClient,
   type ApiResource,
-  accessByServer,
   detectDialect,
   listPages,
-  loadKubeconfig,
   type ObjectIdentity,
   orAbsent,
 } from '../../client/index.ts'
@@ -16,8 +14,6 @@ import type { NetworkPolicy, PolicyCluster, PolicyPod } from '../../model/networ
 import { clusterDnsPod, dnsMirror } from '../../node/dns/index.ts'
 import { readNamespace, readNetworkPolicy, readPolicyPod, unreadablePolicy } from '../../node/policy/index.ts'
 import { formatProblem, type Parsed } from '../../node/state/index.ts'
-import { dataPaths } from '../composition/cluster-files.ts'
-import type { Options } from '../context.ts'
 
 /** The objects of the API that decide who reaches whom, as they are now. */
 export interface ListedCluster extends PolicyCluster {
@@ -33,41 +29,26 @@ interface Listed<Value> {
   readonly problems: readonly string[]
 }
 
-/**
- * Lists NetworkPolicies, Pods and Namespaces with the access that `--kubeconfig` or `--server` names, else as the administrator of the
- * server of this machine. Throws ApiError, KubeconfigError.
- */
-export async function listPolicyCluster(options: Options['values']): Promise<ListedCluster> {
-  const client = new ApiClient(await findAccess(options))
-  try {
-    const dialect = await detectDialect(client)
-    const networking = { group: dialect.groups.networking, version: 'v1', resource: 'networkpolicies' }
-    const [policies, pods, namespaces] = await Promise.all([
-      listEach(client, networking, readNetworkPolicy, unreadablePolicy),
-      listEach(client, core('pods'), (json) => readPolicyPod(json, '')),
-      listEach(client, core('namespaces'), readNamespace),
-    ])
-    const dns = pods.items.some((pod) => isDnsMirror(pod, dialect)) ? await findClusterDns(client) : []
-    return {
-      ...clusterOf(policies.values, [...pods.values, ...dns], namespaces.values),
-      dialect,
-      namespaces: namespaces.values.map(({ name }) => name),
-      problems: [policies, pods, namespaces].flatMap(({ problems }) => problems),
-    }
-  } finally {
-    client.close()
+/** Lists NetworkPolicies, Pods and Namespaces. Throws ApiError. */
+export async function listPolicyCluster(client: ApiClient): Promise<ListedCluster> {
+  const dialect = await detectDialect(client)
+  const networking = { group: dialect.groups.networking, version: 'v1', resource: 'networkpolicies' }
+  const [policies, pods, namespaces] = await Promise.all([
+    listEach(client, networking, readNetworkPolicy, unreadablePolicy),
+    listEach(client, core('pods'), (json) => readPolicyPod(json, '')),
+    listEach(client, core('namespaces'), readNamespace),
+  ])
+  const dns = pods.items.some((pod) => isDnsMirror(pod, dialect)) ? await findClusterDns(client) : []
+  return {
+    ...clusterOf(policies.values, [...pods.values, ...dns], namespaces.values),
+    dialect,
+    namespaces: namespaces.values.map(({ name }) => name),
+    problems: [policies, pods, namespaces].flatMap(({ problems }) => problems),
   }
 }
 
 function core(resource: string): ApiResource {
   return { group: '', version: 'v1', resource }
-}
-
-async function findAccess({ app, node }: Options['values']) {
-  if (node.kubeconfig !== undefined)
-    return loadKubeconfig(node.kubeconfig, node.server === undefined ? {} : { server: node.server })
-  if (node.server !== undefined) return accessByServer(node.server)
-  return loadKubeconfig(dataPaths(app.dataDir).adminKubeconfig)
 }
 
 function clusterOf(

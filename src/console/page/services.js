@@ -1,0 +1,186 @@
+import { el, empty, setText, sign } from './dom.js'
+import { count } from './format.js'
+import { createServiceDetail } from './service-detail.js'
+import { VirtualList } from './virtual-list.js'
+
+/** @import { ServiceRow, ServiceState } from '../service-rows.ts' */
+/** @import { Store } from './store.js' */
+
+/** @type {Record<ServiceState, { tone: 'good' | 'warn' | 'bad' | 'idle', word: string }>} */
+const states = {
+  ok: { tone: 'good', word: 'all endpoints ready' },
+  partly: { tone: 'warn', word: 'some endpoints not ready' },
+  none: { tone: 'bad', word: 'no endpoint answers' },
+  idle: { tone: 'idle', word: 'no address of its own' },
+}
+
+/** @type {Record<string, (row: ServiceRow) => boolean>} */
+const choices = {
+  All: () => true,
+  Incomplete: ([, , , , , , state]) => state === 'partly' || state === 'none',
+  'Without endpoints': ([, , , , , , state]) => state === 'none',
+}
+
+/**
+ * The list of Services and, beside it, the one that is open.
+ *
+ * @param {Store} store
+ * @param {{ selected: string | undefined, open: (key: string | undefined) => void }} route
+ */
+export function createServices(store, { selected, open }) {
+  const search = el('input', {
+    type: 'search',
+    placeholder: 'Name, address, type …',
+    'aria-label': 'Filter Services',
+    autocomplete: 'off',
+    spellcheck: 'false',
+    input: () => refresh(),
+  })
+  const choice = el(
+    'select',
+    { 'aria-label': 'Which Services', change: () => refresh() },
+    ...Object.keys(choices).map((name) => el('option', {}, name)),
+  )
+  const shown = el('output', { class: 'quiet' })
+  const list = new VirtualList({ label: 'Services', rowHeight: 30, createRow, drawRow, onOpen: ([key]) => open(key) })
+  const none = el('div', {})
+  const head = el('div', { class: 'service-row service-head', 'aria-hidden': 'true' }, ...headings())
+  const listPane = el(
+    'section',
+    { class: 'panel list-pane' },
+    el('div', { class: 'toolbar' }, search, choice, shown),
+    head,
+    list.element,
+    none,
+  )
+  const detailPane = el('section', { class: 'panel detail-pane', 'aria-live': 'off' })
+  const element = el('div', { class: 'view services' }, listPane, detailPane)
+  const sorted = keepSorted(store)
+
+  const refresh = () => {
+    const rows = chosenRows(store, sorted(), search.value, choice.value)
+    list.setItems(rows)
+    setText(
+      shown,
+      rows.length === store.rows.size ? count(rows.length) : `${count(rows.length)} of ${count(store.rows.size)}`,
+    )
+    drawNone(none, store, rows.length)
+    list.element.hidden = rows.length === 0
+  }
+  let detail = selected === undefined ? undefined : createServiceDetail(selected, () => open(undefined))
+  detailPane.hidden = detail === undefined
+  element.classList.toggle('with-detail', detail !== undefined)
+  if (detail) detailPane.append(detail.element)
+  const ends = [
+    store.on('services', (/** @type {ServiceRow[] | undefined} */ rows) => {
+      refresh()
+      if (rows?.some(([key]) => key === selected)) void detail?.refresh()
+    }),
+  ]
+  refresh()
+  return {
+    element,
+    focus: () => search.focus(),
+    /** @param {string | undefined} key */
+    select: (key) => {
+      detail?.close()
+      selected = key
+      detail = key === undefined ? undefined : createServiceDetail(key, () => open(undefined))
+      detailPane.replaceChildren(...(detail ? [detail.element] : []))
+      detailPane.hidden = detail === undefined
+      element.classList.toggle('with-detail', detail !== undefined)
+      if (detail === undefined) list.element.focus()
+      refresh()
+    },
+    close: () => {
+      detail?.close()
+      for (const end of ends) end()
+    },
+  }
+}
+
+function headings() {
+  return ['', 'Service', 'Type', 'Address', 'Ports', 'Endpoints', 'Notes'].map((text) => el('span', {}, text))
+}
+
+/**
+ * Sorts the keys again only when the set of keys has changed.
+ *
+ * @param {Store} store
+ */
+function keepSorted(store) {
+  let version = -1
+  /** @type {string[]} */
+  let keys = []
+  return () => {
+    if (version !== store.keysVersion) {
+      version = store.keysVersion
+      keys = [...store.rows.keys()].sort()
+    }
+    return keys
+  }
+}
+
+/**
+ * @param {Store} store
+ * @param {readonly string[]} keys
+ * @param {string} text
+ * @param {string} choice
+ */
+function chosenRows({ rows }, keys, text, choice) {
+  const words = text.toLowerCase().split(/\s+/).filter(Boolean)
+  const isChosen = choices[choice] ?? (() => true)
+  /** @type {ServiceRow[]} */
+  const found = []
+  for (const key of keys) {
+    const row = rows.get(key)
+    if (row && isChosen(row) && words.every((word) => holds(row, word))) found.push(row)
+  }
+  return found
+}
+
+/**
+ * @param {ServiceRow} row
+ * @param {string} word
+ */
+function holds([key, type, address, ports, , , , notes], word) {
+  return (
+    key.includes(word) ||
+    address.includes(word) ||
+    type.toLowerCase().includes(word) ||
+    ports.toLowerCase().includes(word) ||
+    notes.toLowerCase().includes(word)
+  )
+}
+
+/**
+ * @param {HTMLElement} place
+ * @param {Store} store
+ * @param {number} found
+ */
+function drawNone(place, { complete, synced, rows }, found) {
+  if (found > 0) return place.replaceChildren()
+  if (!complete) return place.replaceChildren(empty('Loading …'))
+  if (!synced) return place.replaceChildren(empty('Waiting for the first list', 'The API server has not answered yet.'))
+  if (rows.size === 0) return place.replaceChildren(empty('No Services', 'The cluster has none yet.'))
+  place.replaceChildren(empty('No Service fits', 'Shorten the filter or choose All.'))
+}
+
+function createRow() {
+  const cells = headings().map(() => el('span', { role: 'gridcell' }))
+  return el('div', { class: 'service-row', role: 'row' }, ...cells)
+}
+
+/**
+ * @param {HTMLElement} row
+ * @param {ServiceRow} item
+ */
+function drawRow(row, [key, type, address, ports, ready, total, state, notes]) {
+  const { tone, word } = states[state]
+  const [mark, ...cells] = row.children
+  if (mark && mark.firstElementChild?.className !== `sign ${tone}`) mark.replaceChildren(sign(tone, word))
+  const texts = [key, type, address, ports, total === 0 ? '–' : `${ready}/${total}`, notes]
+  for (const [index, cell] of cells.entries()) setText(cell, texts[index] ?? '')
+  const name = cells[0]
+  if (name instanceof HTMLElement && name.title !== key) name.title = key
+}
