@@ -66,4 +66,4 @@ export {
 export { FileError, readRegularFile, readRegularFileSync } from './regular-file.ts'
 export { interfaceTowards } from './route-to.ts'
 export { applySysctls, bridgeIpv6Sysctl, conntrackSysctls, nodeSysctls, readSysctl } from './sysctl.ts'
-export { createNotifier, type Notifier } from './systemd.ts'
+export { createNotifier, type Notifier, readWatchdogMs } from './systemd.ts'

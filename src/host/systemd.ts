@@ -6,9 +6,16 @@ import { type Run, runProgram } from './programs/index.ts'
 export interface Notifier {
   /** `READY=1`: units that wait for this one start. */
   ready(status: string): Promise<void>
-  /** One line for `systemctl status`. */
-  status(status: string): Promise<void>
+  /** `WATCHDOG=1`: the service works. `status` is sent where it has changed. */
+  alive(status: string): Promise<void>
   stopping(): Promise<void>
+}
+
+/** Reads how often systemd expects `alive` at least, in ms (WatchdogSec=, sd_watchdog_enabled(3)); undefined if it expects none from this process. */
+export function readWatchdogMs(env: Readonly<Record<string, string | undefined>>): number | undefined {
+  const microseconds = Number(env['WATCHDOG_USEC'])
+  const isOurs = [undefined, String(process.pid)].includes(env['WATCHDOG_PID'])
+  return isOurs && microseconds > 0 ? microseconds / 1000 : undefined
 }
 
 /**
@@ -30,9 +37,16 @@ export function createNotifier(
       log.warn('the state of the service was not reported to systemd', { error: describeError(error) })
     }
   }
+  let shown = ''
+  const withStatus = (status: string): readonly string[] => {
+    const line = oneLine(status)
+    if (line === shown) return []
+    shown = line
+    return [`--status=${line}`]
+  }
   return {
-    ready: (status) => send('--ready', `--status=${oneLine(status)}`),
-    status: (status) => send(`--status=${oneLine(status)}`),
+    ready: (status) => send('--ready', ...withStatus(status)),
+    alive: (status) => send(...withStatus(status), 'WATCHDOG=1'),
     stopping: () => send('STOPPING=1'),
   }
 }

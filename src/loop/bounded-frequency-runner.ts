@@ -13,7 +13,12 @@ export interface BoundedFrequencyOptions {
    */
   readonly minGapMs?: number | ((lastRunMs: number) => number)
   readonly onError: (error: unknown, retryInMs: number) => void
+  /** A run that takes longer is stuck; `stuckAfterMs` if absent. */
+  readonly stuckAfterMs?: number
 }
+
+/** More than all programs of one run may take: each has a deadline of its own. */
+const stuckAfterMs = 300_000
 
 /**
  * Runs a job at most once at a time. A run serves all requests made before its start; a request during a run causes one more run
@@ -30,6 +35,7 @@ export class BoundedFrequencyRunner {
   #loop: Promise<void> | undefined
   #lastStartMs = Number.NEGATIVE_INFINITY
   #lastRunMs = 0
+  #runningSinceMs: number | undefined
 
   constructor(job: Job, options: BoundedFrequencyOptions) {
     this.#job = job
@@ -50,6 +56,13 @@ export class BoundedFrequencyRunner {
     this.#loop ??= this.#runWhileRequested()
   }
 
+  /** Tells whether the run in progress is stuck: the reason, or undefined. A run that fails again and again is not. */
+  findStuckRun(): string | undefined {
+    const forMs = performance.now() - (this.#runningSinceMs ?? performance.now())
+    if (forMs <= (this.#options.stuckAfterMs ?? stuckAfterMs)) return undefined
+    return `a sync has not ended for ${Math.round(forMs / 1000)} s`
+  }
+
   /** Drops pending requests and waits for the current run; rejects with the signal's reason when the signal aborts first. */
   async stop(scope: { signal: AbortSignal }): Promise<void> {
     this.#waiting.abort()
@@ -68,7 +81,9 @@ export class BoundedFrequencyRunner {
       this.#requested = false
       this.#urgent = false
       this.#lastStartMs = performance.now()
+      this.#runningSinceMs = this.#lastStartMs
       retryInMs = await this.#runOnce()
+      this.#runningSinceMs = undefined
       this.#lastRunMs = performance.now() - this.#lastStartMs
     }
     this.#loop = undefined

@@ -17,4 +17,6 @@ export interface Component {
   start(scope: { signal: AbortSignal }): Promise<void>
   stop(scope: { signal: AbortSignal }): Promise<void>
   health(): Health
+  /** Resolves with the reason why the part no longer works, undefined if it does. A watchdog asks again and again; `health` is enough without it. */
+  examine?(): Promise<string | undefined>
 }

@@ -103,12 +103,13 @@ async function countLines(): Promise<number> {
   return (await lab.logs('web')).split('\n').length
 }
 
-/** What `systemctl` and the kernel do to the service while the pod works. */
+/** What `systemctl` and the kernel do to the service while the pod works. A stopped main process is stuck: the watchdog ends it. */
 async function observeRestarts(uid: string) {
   const first = await observePod(uid)
   const load = startAsking()
   const seen = []
-  for (const args of [['kill', '--kill-who=main', '--signal=SIGKILL'], ['restart']]) {
+  const main = (signal: string) => ['kill', '--kill-who=main', `--signal=${signal}`]
+  for (const args of [main('SIGKILL'), ['restart'], main('SIGSTOP')]) {
     const pid = await machine.show(unit, 'MainPID')
     const lines = await countLines()
     await machine.systemctl(...args, unit)
@@ -139,7 +140,9 @@ const flags = [
   '--log-level=warn',
   ...podFlags,
 ]
-const text = readFileSync(`${checkout}/systemd/${unit}`, 'utf8').replaceAll('/usr/lib/platnet', checkout)
+const text = readFileSync(`${checkout}/systemd/${unit}`, 'utf8')
+  .replaceAll('/usr/lib/platnet', checkout)
+  .replace(/^WatchdogSec=.*$/m, 'WatchdogSec=4')
 const output = 'StandardOutput=append:/run/unit.log\nStandardError=append:/run/unit.log\n'
 await machine.boot(group, { [unit]: text.replace('[Service]\n', `[Service]\n${output}`) })
 writeFileSync('/etc/default/platnet', `PLATNET_OPTIONS=${flags.join(' ')}\n`)
@@ -156,6 +159,8 @@ try {
   const uid = await startPod()
   const firstLine = (await lab.logs('web')).split('\n')[0]
   const restarts = await observeRestarts(uid)
+  const isReported = async () => /dns: \d+ names/.test(await machine.show(unit, 'StatusText'))
+  await untilAsync('the status line says what the agent serves', isReported, deadlineMs)
   await lab.deletePod('web')
   await lab.waitGone('web')
   await lab.waitClean()

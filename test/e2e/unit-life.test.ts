@@ -35,8 +35,8 @@ describe('platnet run as a unit of a real systemd', { skip }, () => {
     assert.equal(seen.firstLine, '22 0 nameserver 10.96.0.10')
   })
 
-  test('over systemctl restart and kill -9 the same process runs on, ready, and no request fails', () => {
-    assert.equal(seen.seen.length, 2)
+  test('over systemctl restart, kill -9 and a watchdog that ends a stuck process the same process runs on, ready, and no request fails', () => {
+    assert.equal(seen.seen.length, 3)
     for (const after of seen.seen) assert.deepEqual(after, seen.first)
     assert.equal(seen.first.restarts, 0)
     assert.ok(seen.asked > 50, `${seen.asked} requests`)

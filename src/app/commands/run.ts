@@ -1,7 +1,7 @@
 import { flushCompileCache } from 'node:module'
 import path from 'node:path'
 import { z } from 'zod'
-import { applySysctls, createFastRun, createNotifier, type Notifier } from '../../host/index.ts'
+import { applySysctls, createFastRun, createNotifier, type Notifier, readWatchdogMs } from '../../host/index.ts'
 import type { Component } from '../../loop/component.ts'
 import type { Logger } from '../../observe/index.ts'
 import type { ServerSide } from '../composition/compose-server.ts'
@@ -9,8 +9,9 @@ import { composeTracing } from '../composition/compose-tracing.ts'
 import { wantedSysctls } from '../composition/wanted-sysctls.ts'
 import type { AppContext } from '../context.ts'
 import { agentArguments } from '../lifecycle/agent-arguments.ts'
-import { type AgentMessage, AgentSupervisor } from '../lifecycle/agent-supervisor.ts'
+import { type AgentMessage, AgentSupervisor, aliveIntervalMs } from '../lifecycle/agent-supervisor.ts'
 import { Lifecycle } from '../lifecycle/lifecycle.ts'
+import { Pulse } from '../lifecycle/pulse.ts'
 import { reloadOnHangup } from '../lifecycle/reload.ts'
 import { listenForSignals } from '../lifecycle/until-signal.ts'
 import { whenReady } from '../lifecycle/when-ready.ts'
@@ -26,7 +27,8 @@ export async function runServer(untraced: AppContext): Promise<RunEnd> {
   reloadOnHangup(context, log, async () => {})
   const notifier = createNotifier(log, context.env)
   const { components, drain } = await composeServer(context)
-  return runComponents([...tracing, ...components], {
+  const pulse = composePulse(components, { context, notifier, log })
+  return runComponents([...tracing, ...components, ...pulse], {
     log,
     notifier,
     onStarted: () => notifier.ready('serving the API'),
@@ -57,7 +59,8 @@ export async function runAgent(untraced: AppContext): Promise<RunEnd> {
     process.send?.(message)
     await notifier.ready('rules are in the kernel')
   }
-  return runComponents([...tracing, ...components], { log, notifier, onStarted })
+  const pulse = process.send ? [agentPulse(components, log)] : composePulse(components, { context, notifier, log })
+  return runComponents([...tracing, ...components, ...pulse], { log, notifier, onStarted })
 }
 
 /** Probes the host and composes the agent side by side, because both mostly wait for programs. A failed check explains more than a failed composition, so it is thrown first. */
@@ -82,11 +85,31 @@ export async function runNode(untraced: AppContext): Promise<RunEnd> {
   const withAgent = partsOf.agent.some((part) => context.options.values.app.components.includes(part))
   if (withAgent) await (await import('./check.ts')).requirePrivilege()
   const server = await composeServer(context)
-  const parts = [...tracing, ...server.components, ...(withAgent ? [agent] : [])]
+  const working = [...server.components, ...(withAgent ? [agent] : [])]
+  const parts = [...tracing, ...working, ...composePulse(working, { context, notifier, log })]
   const onStarted = async () => {
     if (!withAgent) await notifier.ready('serving the API')
   }
   return runComponents(parts, { log, notifier, onStarted, drain: server.drain, failures: [agent.gaveUp] })
+}
+
+/** Under systemd tells it again and again that this process works, thrice as often as it wants to know. */
+function composePulse(
+  components: readonly Component[],
+  { context, notifier, log }: { readonly context: AppContext; readonly notifier: Notifier; readonly log: Logger },
+): readonly Component[] {
+  if (!context.env['NOTIFY_SOCKET']) return []
+  const intervalMs = (readWatchdogMs(context.env) ?? 6 * aliveIntervalMs) / 3
+  return [new Pulse({ components, intervalMs, beat: (status) => notifier.alive(status), log: log.child('pulse') })]
+}
+
+/** Tells the supervisor again and again that this agent works. */
+function agentPulse(components: readonly Component[], log: Logger): Component {
+  const beat = (status: string): void => {
+    const message: AgentMessage = { kind: 'alive', status }
+    process.send?.(message)
+  }
+  return new Pulse({ components, intervalMs: aliveIntervalMs, beat, log: log.child('pulse') })
 }
 
 const managers = ['controllers', 'scheduler'] as const

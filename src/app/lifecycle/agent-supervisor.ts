@@ -1,3 +1,4 @@
+import { z } from 'zod'
 import { ConfigError } from '../../config/index.ts'
 import { type RunningProgram, runProgram } from '../../host/index.ts'
 import { Backoff } from '../../loop/backoff.ts'
@@ -6,8 +7,16 @@ import { PlatnetError } from '../../model/errors.ts'
 import type { Logger } from '../../observe/logger.ts'
 import { exitCodes } from './exit-codes.ts'
 
-/** Message from the agent to its supervisor. */
-export type AgentMessage = { readonly kind: 'ready' }
+const agentMessage = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('ready') }),
+  z.object({ kind: z.literal('alive'), status: z.string() }),
+])
+
+/** Message from the agent to its supervisor: the first sync is applied; all of its parts work, with one line about them. */
+export type AgentMessage = Readonly<z.infer<typeof agentMessage>>
+
+/** How often an agent that works says so. */
+export const aliveIntervalMs = 5_000
 
 /** Message from the supervisor to the agent. */
 export type SupervisorMessage = { readonly kind: 'log-filter'; readonly filter: string }
@@ -18,7 +27,12 @@ export interface SupervisedAgent {
   /** Called each time the agent has applied its first sync. */
   readonly onReady: () => void
   readonly log: Logger
+  /** A ready agent that does not say within this time that it works is ended; one minute if absent. */
+  readonly silentAfterMs?: number
 }
+
+/** For the messages of an agent that stood still together with this process, as on a machine that slept. */
+const graceMs = 2000
 
 const healthyAfterMs = 60_000
 
@@ -26,7 +40,8 @@ class AgentError extends PlatnetError<'EPERM'> {}
 
 /**
  * Keeps the agent running as a second process: restarts it with backoff when it ends, and ends it when this component stops. An agent
- * that refuses its options or its privilege would end the same way each time, so it is not started again.
+ * that refuses its options or its privilege would end the same way each time, so it is not started again. One that is ready and then no
+ * longer says that it works is stuck; it is killed, and started again.
  */
 export class AgentSupervisor implements Component {
   readonly name = 'agent'
@@ -34,6 +49,7 @@ export class AgentSupervisor implements Component {
   readonly #backoff = new Backoff({ baseMs: 200, maxMs: 30_000 })
   #child: RunningProgram | undefined
   #restart: NodeJS.Timeout | undefined
+  #silence: NodeJS.Timeout | undefined
   readonly #gaveUp = Promise.withResolvers<Error>()
   #stopping = false
   #health: Health = { level: 'unknown', message: 'not started', sinceMs: 0 }
@@ -51,6 +67,7 @@ export class AgentSupervisor implements Component {
   async stop({ signal }: { signal: AbortSignal }): Promise<void> {
     this.#stopping = true
     clearTimeout(this.#restart)
+    clearTimeout(this.#silence)
     const child = this.#child
     if (!child) return
     signal.addEventListener('abort', () => child.kill('SIGKILL'), { once: true })
@@ -86,13 +103,34 @@ export class AgentSupervisor implements Component {
   }
 
   #onMessage(message: unknown, pid: number): void {
-    if (!isAgentMessage(message)) return
-    this.#setHealth('ok', `the agent (pid ${pid}) is ready`)
-    this.#agent.onReady()
+    const { data } = agentMessage.safeParse(message)
+    if (data === undefined || this.#child?.pid !== pid) return
+    if (data.kind === 'ready') {
+      this.#setHealth('ok', `the agent (pid ${pid}) is ready`)
+      this.#agent.onReady()
+    } else if (this.#health.level === 'ok') {
+      this.#setHealth('ok', data.status)
+    }
+    if (this.#health.level === 'ok') this.#awaitNextSign()
+  }
+
+  #awaitNextSign(): void {
+    const { silentAfterMs = 60_000 } = this.#agent
+    clearTimeout(this.#silence)
+    const wait = (forMs: number, then: () => void): void => {
+      this.#silence = setTimeout(then, forMs)
+    }
+    wait(silentAfterMs, () => wait(Math.min(graceMs, silentAfterMs), () => this.#endStuckAgent(silentAfterMs)))
+  }
+
+  #endStuckAgent(silentMs: number): void {
+    this.#agent.log.error('the agent is stuck and is ended', { pid: this.#child?.pid, silentMs })
+    this.#child?.kill('SIGKILL')
   }
 
   #onExit(exit: Readonly<Record<string, unknown>>, livedMs: number): void {
     this.#child = undefined
+    clearTimeout(this.#silence)
     if (this.#stopping) return
     const final = finalReason(exit['exitCode'])
     if (final !== undefined) {
@@ -113,7 +151,8 @@ export class AgentSupervisor implements Component {
   }
 
   #setHealth(level: Health['level'], message: string): void {
-    this.#health = { level, message, sinceMs: Date.now() }
+    const sinceMs = this.#health.level === level ? this.#health.sinceMs : Date.now()
+    this.#health = { level, message, sinceMs }
   }
 }
 
@@ -123,8 +162,4 @@ function finalReason(exitCode: unknown): Error | undefined {
   if (exitCode === exitCodes.noPrivilege)
     return new AgentError('EPERM', 'the agent lacks a privilege; its message is above')
   return undefined
-}
-
-function isAgentMessage(message: unknown): message is AgentMessage {
-  return typeof message === 'object' && message !== null && 'kind' in message && message.kind === 'ready'
 }

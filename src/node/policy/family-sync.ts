@@ -109,6 +109,10 @@ export class FamilySync {
     return isDone && this.#pending.isEmpty && !this.#mayPlan
   }
 
+  findStuckRun(): string | undefined {
+    return this.#runner.findStuckRun()
+  }
+
   add(changes: PolicyChanges): void {
     if (this.#isPlanned) this.#pending.add(changes)
     // A policy that changed is tried again; its last accepted version stands until then.

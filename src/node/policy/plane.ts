@@ -66,6 +66,10 @@ export class PolicyPlane implements Component {
     return this.#health
   }
 
+  async examine(): Promise<string | undefined> {
+    return this.#families.map((family) => family.findStuckRun()).find((reason) => reason !== undefined)
+  }
+
   /** Writes what other settings of the plans change. */
   replan(): void {
     this.#request({ urgent: false })

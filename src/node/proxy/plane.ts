@@ -86,6 +86,10 @@ export class ProxyPlane implements Component {
     return this.#record.health
   }
 
+  async examine(): Promise<string | undefined> {
+    return this.#runner.findStuckRun()
+  }
+
   /** Plans everything anew for a node that has changed, and isolation what differs. Equal settings cost nothing. */
   configure(settings: ProxySettings): void {
     const isSame = JSON.stringify(settings) === JSON.stringify(this.#plans.settings)

@@ -177,3 +177,20 @@ test('An urgent request does not wait for the gap that others wait for, and the 
   assert.ok(lastRuns.every((ms) => ms >= 0))
   await runner.stop(within(1000))
 })
+
+test('a run that does not end is stuck after its time; a failing one is not, and neither is an idle runner', async () => {
+  const job = new StepwiseJob()
+  const options = { backoff: new Backoff({ baseMs: 1, maxMs: 1 }), onError: () => {}, stuckAfterMs: 20 }
+  const runner = new BoundedFrequencyRunner(job.run, options)
+  assert.equal(runner.findStuckRun(), undefined)
+  runner.request()
+  await job.begun()
+  assert.equal(runner.findStuckRun(), undefined)
+  await setTimeout(30)
+  assert.match(runner.findStuckRun() ?? '', /^a sync has not ended for \d+ s$/)
+  await job.end(new Error('refused'))
+  assert.equal(runner.findStuckRun(), undefined)
+  await job.begun()
+  await job.end()
+  await runner.stop(within(1000))
+})

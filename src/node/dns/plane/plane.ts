@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Component, Health, HealthLevel } from '../../../loop/component.ts'
 import { Periodic } from '../../../loop/periodic.ts'
+import { dnsPort } from '../../../model/dns-ports.ts'
 import type { Cidr } from '../../../model/ip.ts'
 import { QueryInterception } from '../bind/query-interception.ts'
 import type { ConfigMapData } from '../configuration/corefile-loader.ts'
@@ -10,6 +11,7 @@ import type { Explanation } from '../threads/messages.ts'
 import { DnsConfiguration } from './configuration.ts'
 import { DnsServer } from './dns-server.ts'
 import { type AnswerText, answerText, serviceOf } from './explain.ts'
+import { findSilence } from './find-silence.ts'
 import type { DnsPlaneParts } from './settings.ts'
 
 /** How often files are checked: a change of a mounted ConfigMap gives no event. */
@@ -89,6 +91,14 @@ export class DnsPlane implements Component {
 
   health(): Health {
     return this.#health
+  }
+
+  /** Asks the cluster's DNS on this node over the network, unless it is known that other nodes answer instead. */
+  async examine(): Promise<string | undefined> {
+    const { clusterDns, clusterDomain } = this.#parts.settings
+    const [address] = clusterDns
+    if (this.#health.level !== 'ok' || address === undefined) return undefined
+    return findSilence(address, dnsPort, clusterDomain)
   }
 
   /** True while queries to this node's own address are answered: then it can serve for nodes that do not. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { afterEach, describe, test } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
 import { AgentSupervisor } from '../../../../src/app/lifecycle/agent-supervisor.ts'
 import { exitCodeOf } from '../../../../src/cli/exit-code.ts'
 import { silentLogger } from '../../../../src/observe/index.ts'
@@ -11,7 +12,7 @@ describe('the supervisor of the agent', () => {
   let supervisor: AgentSupervisor
   let readyCount = 0
 
-  function supervise(script: string): AgentSupervisor {
+  function supervise(script: string, silentAfterMs = 60_000): AgentSupervisor {
     readyCount = 0
     supervisor = new AgentSupervisor({
       command: [process.execPath, '--eval', script],
@@ -19,6 +20,7 @@ describe('the supervisor of the agent', () => {
         readyCount += 1
       },
       log: silentLogger,
+      silentAfterMs,
     })
     return supervisor
   }
@@ -39,6 +41,21 @@ describe('the supervisor of the agent', () => {
   test('starts an agent that ended again, which is then ready again', async () => {
     await supervise(`${becomesReady}; setTimeout(() => process.exit(1), 50)`).start()
     await until('it was ready twice', () => readyCount >= 2)
+  })
+
+  test('ends an agent that is stuck after it was ready, and starts it again', async () => {
+    const stuck = `${becomesReady}; setTimeout(() => { for (;;); }, 50)`
+    await supervise(stuck, 200).start()
+    await until('it was ready twice', () => readyCount >= 2)
+  })
+
+  test('leaves an agent alone that says in time that it works, and shows what it says', async () => {
+    const alive = `${becomesReady}; setInterval(() => process.send({ kind: 'alive', status: 'dns: 3 names' }), 20)`
+    await supervise(alive, 300).start()
+    await until('it has said so', () => supervisor.health().message === 'dns: 3 names')
+    // Longer than the silence and the time after it.
+    await setTimeout(900)
+    assert.deepEqual([readyCount, supervisor.health().level], [1, 'ok'])
   })
 
   test('ends the agent with SIGTERM, and one that does not listen with SIGKILL at the deadline', async () => {
