@@ -9,4 +9,4 @@ export { accessByServer, type ClusterAccess, KubeconfigError, loadKubeconfig } f
 export { listPages, type ObjectList } from './list-pages.ts'
 export { clientMetrics, collectLeftOut, createRequestObserver } from './metrics.ts'
 export type { ApiResource, Collection, ObjectRef } from './resource-path.ts'
-export type { WireObject } from './wire-object.ts'
+export { parseWireObject, type WireObject } from './wire-object.ts'

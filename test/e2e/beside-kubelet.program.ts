@@ -1,12 +1,13 @@
 // Run by beside-kubelet.test.ts in namespaces of its own: an API server, a program on the kubelet's port, and the agent by the README's command with
 // no rights but those of deploy/kubernetes/rbac.yaml. Argument: the command. Prints what was seen as one line of JSON.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { createServer as createHttpsServer, request } from 'node:https'
+import { request } from 'node:https'
 import { createServer } from 'node:net'
 import { resolve } from 'node:path'
 import { parseAllDocuments } from 'yaml'
 import { addAddress, createVethPair, runProgram } from '../../src/host/index.ts'
 import { ipOf } from '../helpers/addresses.ts'
+import { startApiRecorder } from '../helpers/api-recorder.ts'
 import { startTestServer } from '../helpers/api-server.ts'
 import { untilAsync } from '../helpers/until.ts'
 
@@ -18,34 +19,6 @@ const account = {
   groups: ['system:serviceaccounts', 'system:serviceaccounts:kube-system', 'system:authenticated'],
 }
 const server = await startTestServer({ tokens: [{ token: 'of-the-agent', user: account }] })
-
-interface Asked {
-  readonly method: string
-  readonly url: string
-  readonly code: number
-}
-
-/** Between agent and server: notes what was asked and how it was answered. */
-async function startRecorder(asked: Asked[]): Promise<number> {
-  const { certPem: cert, keyPem: key } = await server.authority.issue('server')
-  const recorder = createHttpsServer({ cert, key }, (incoming, outgoing) => {
-    const { method = '', url = '', headers } = incoming
-    const onward = request(
-      { host: '127.0.0.1', port: server.port, method, path: url, headers, ca: server.authority.certPem },
-      (answer) => {
-        asked.push({ method, url, code: answer.statusCode ?? 0 })
-        outgoing.writeHead(answer.statusCode ?? 0, answer.headers)
-        answer.pipe(outgoing)
-      },
-    )
-    onward.on('error', () => outgoing.destroy())
-    outgoing.on('close', () => onward.destroy())
-    incoming.pipe(onward)
-  })
-  await new Promise<void>((listening) => recorder.listen(0, '127.0.0.1', listening))
-  const address = recorder.address()
-  return typeof address === 'object' && address !== null ? address.port : 0
-}
 
 async function create(path: string, body: object): Promise<void> {
   const { code, text } = await server.call('POST', path, { body })
@@ -96,8 +69,7 @@ async function tokenOfScraper(): Promise<string> {
 }
 
 const scraper = await tokenOfScraper()
-const asked: Asked[] = []
-const port = await startRecorder(asked)
+const { asked, port } = await startApiRecorder(server)
 mkdirSync('/run/agent')
 writeFileSync('/run/agent/ca.pem', server.authority.certPem)
 const kubeconfig = {

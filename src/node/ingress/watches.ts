@@ -1,4 +1,4 @@
-import { type ApiClient, ApiError, type Collection, Informer, type InformerTiming } from '../../client/index.ts'
+import { type ApiClient, type Collection, Informer, type InformerTiming } from '../../client/index.ts'
 import type { Component, Health } from '../../loop/component.ts'
 import { type ObjectKey, splitObjectKey } from '../../model/api-object.ts'
 import type { Dialect } from '../../model/dialect.ts'
@@ -7,9 +7,11 @@ import type { Logger } from '../../observe/index.ts'
 import { formatProblem, type Parsed } from '../state/index.ts'
 import { CollectionFeed, type CollectionFeedParts } from './collection-feed.ts'
 import { type IngressObjects, readRecord } from './ingress-objects.ts'
+import { isRefused } from './is-refused.ts'
 import { readIngress } from './read-ingress.ts'
 import { readIngressClass } from './read-ingress-class.ts'
 import { readTlsSecret } from './read-tls-secret.ts'
+import { SharedSecrets } from './shared-secrets.ts'
 
 export interface IngressWatchesParts {
   readonly client: ApiClient
@@ -17,21 +19,38 @@ export interface IngressWatchesParts {
   readonly objects: IngressObjects
   readonly log: Logger
   readonly timing?: Partial<InformerTiming>
+  /** Secrets that have a watch of their own each; 50 by default. */
+  readonly ownWatches?: number
+  /** See `SharedSecrets`. */
+  readonly pollMs?: number
 }
 
+const secretsResource = { group: '', version: 'v1', resource: 'secrets' }
+/** Each watch is a connection. */
+const defaultOwnWatches = 50
+
 /**
- * Follows Ingresses, IngressClasses and, each by its name, the Secrets that are asked for: no other Secret is read. It never waits for the
- * server.
+ * Follows Ingresses, IngressClasses and the Secrets that are asked for, the first 50 of them each by its name: no other Secret is kept. It never waits
+ * for the server.
  */
 export class IngressWatches implements Component {
   readonly name = 'ingress-watches'
   readonly #parts: IngressWatchesParts
   readonly #informers = new Map<string, Informer>()
   readonly #secrets = new Map<ObjectKey, Informer>()
+  readonly #shared: SharedSecrets
   readonly #stopping = new AbortController()
 
   constructor(parts: IngressWatchesParts) {
     this.#parts = parts
+    const { client, objects, log, pollMs } = parts
+    this.#shared = new SharedSecrets({
+      client,
+      open: (feed, selector) => this.#open({ resource: secretsResource }, feed, selector),
+      store: (secrets) => objects.add({ secrets }),
+      log,
+      ...(pollMs !== undefined && { pollMs }),
+    })
   }
 
   async start(): Promise<void> {
@@ -39,9 +58,10 @@ export class IngressWatches implements Component {
     this.#followClasses()
   }
 
-  async stop(): Promise<void> {
+  async stop(scope: { signal: AbortSignal }): Promise<void> {
     this.#stopping.abort()
-    await Promise.all([...this.#informers.values(), ...this.#secrets.values()].map((informer) => informer.stop()))
+    const own = [...this.#informers.values(), ...this.#secrets.values()]
+    await Promise.all([this.#shared.stop(scope), ...own.map((informer) => informer.stop())])
   }
 
   /** Follows these Secrets and no other one from now on. */
@@ -52,7 +72,12 @@ export class IngressWatches implements Component {
       this.#secrets.delete(key)
       void informer.stop()
     }
-    for (const key of wanted) if (!this.#secrets.has(key)) this.#secrets.set(key, this.#followSecret(key))
+    const { ownWatches = defaultOwnWatches } = this.#parts
+    for (const key of wanted) {
+      if (this.#secrets.size >= ownWatches) break
+      if (!this.#secrets.has(key)) this.#secrets.set(key, this.#followSecret(key))
+    }
+    this.#shared.follow(new Set([...wanted].filter((key) => !this.#secrets.has(key))))
   }
 
   health(): Health {
@@ -60,8 +85,12 @@ export class IngressWatches implements Component {
     const reports = all.map(([name, informer]) => ({ name, health: informer.health() }))
     const worst = reports.find(({ health }) => health.level !== 'ok')
     if (worst) return { ...worst.health, message: `${worst.name}: ${worst.health.message}` }
-    const message = `followed: ${[...this.#informers.keys()].join(', ')} and ${this.#secrets.size} Secrets`
+    const message = `followed: ${[...this.#informers.keys()].join(', ')} and ${this.#secretCount} Secrets`
     return { level: 'ok', message, sinceMs: 0 }
+  }
+
+  get #secretCount(): number {
+    return this.#secrets.size + this.#shared.size
   }
 
   #followIngresses(): void {
@@ -102,7 +131,7 @@ export class IngressWatches implements Component {
     const none = () => {
       if (!isFound) objects.add({ secrets: new Map([[key, undefined]]) })
     }
-    const collection = { resource: { group: '', version: 'v1', resource: 'secrets' }, namespace }
+    const collection = { resource: secretsResource, namespace }
     const feed = {
       read: readTlsSecret,
       store: (secrets: ReadonlyMap<ObjectKey, ReturnType<typeof readTlsSecret> | undefined>) => {
@@ -144,8 +173,4 @@ export class IngressWatches implements Component {
     for (const problem of parsed.problems) this.#parts.log.debug(formatProblem(problem), {})
     return parsed
   }
-}
-
-function isRefused(error: unknown): boolean {
-  return error instanceof ApiError && (error.status === 403 || error.status === 404)
 }
