@@ -1,4 +1,11 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import { promisify } from 'node:util'
+import { gzip } from 'node:zlib'
+
+const compress = promisify(gzip)
+
+/** A shorter body is not worth the work. */
+const minCompressedBytes = 4_096
 
 /** A request with its parsed URL; `below` is the path after a route that ends in `/*`. */
 export interface RoutedRequest {
@@ -29,7 +36,12 @@ export function createRouter(
   const table = new Map(Object.entries(routes))
   for (const [path, handler] of Object.entries(posts)) table.set(`POST ${path}`, handler)
   return (message, response) => {
-    void answer(table, message, onError).then((result) => sendAnswer(message, response, result))
+    void answer(table, message, onError)
+      .then(async (result) => sendAnswer(message, response, await pack(message, result)))
+      .catch((error: unknown) => {
+        onError(error, message.url ?? '')
+        response.destroy()
+      })
   }
 }
 
@@ -68,11 +80,21 @@ function findRoute(
   return anyPath && { handler: anyPath, below: path.slice(1) }
 }
 
+/** Compresses a long body where the client takes it; that runs off the main thread. */
+async function pack({ headers: asked }: IncomingMessage, answer: TextAnswer): Promise<Sent> {
+  const { body, headers } = answer
+  if (Buffer.byteLength(body) < minCompressedBytes || !acceptsGzip(asked['accept-encoding'])) return answer
+  const packed = await compress(body, { level: 1 })
+  return { ...answer, body: packed, headers: { 'content-encoding': 'gzip', vary: 'accept-encoding', ...headers } }
+}
+
+type Sent = Omit<TextAnswer, 'body'> & { readonly body: string | Buffer }
+
 /** Sends an answer; one to HEAD has no body. */
 export function sendAnswer(
   message: IncomingMessage,
   response: ServerResponse,
-  { status, body, contentType, headers }: TextAnswer,
+  { status, body, contentType, headers }: Sent,
 ): void {
   response.writeHead(status, {
     'content-type': contentType ?? 'text/plain; charset=utf-8',
@@ -82,4 +104,9 @@ export function sendAnswer(
     ...headers,
   })
   response.end(message.method === 'HEAD' ? undefined : body)
+}
+
+/** Checks whether an Accept-Encoding header (RFC 9110, 12.5.3) names gzip with a weight above zero. */
+function acceptsGzip(header: string | string[] | undefined): boolean {
+  return [header ?? ''].flat().some((value) => /(^|[\s,])gzip\s*(?!\s*;\s*q=0(\.0*)?\s*(,|$))(,|;|$)/i.test(value))
 }

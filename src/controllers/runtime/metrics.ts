@@ -23,6 +23,10 @@ export interface ControllerMetrics {
   queue(name: string, state: QueueState): QueueMetrics
   countReconcile(controller: string, result: ReconcileResult): void
   setLeader(lease: string, isLeader: boolean): void
+  /** Registers the pods that wait; a later function replaces an earlier one. */
+  watchPending(count: () => PendingPods): void
+  observeChoice(durationMs: number): void
+  countAttempt(result: SchedulingResult, durationMs: number): void
 }
 
 /** The buckets from 10 ns to 10 s in powers of ten, which dashboards for client-go's queues expect. */
@@ -78,6 +82,49 @@ export const controllerMetrics = {
   },
 } as const satisfies Record<string, MetricSpec>
 
+type SchedulingResult = 'scheduled' | 'unschedulable' | 'error'
+
+const schedulingResults: readonly SchedulingResult[] = ['scheduled', 'unschedulable', 'error']
+
+/** The number of pods without a node, by kube-scheduler's names of queues. */
+export interface PendingPods {
+  readonly active: number
+  /** No node can run them. */
+  readonly unschedulable: number
+}
+
+/** From 1 ms doubling to 16 s, as of kube-scheduler. */
+const schedulingBuckets = Array.from({ length: 15 }, (_, index) => 0.001 * 2 ** index)
+
+/** The metrics of the scheduler, with kube-scheduler's names. */
+export const schedulerMetrics = {
+  attempts: {
+    type: 'counter',
+    name: 'scheduler_schedule_attempts_total',
+    help: 'Attempts to place a pod, by result.',
+    labels: { result: schedulingResults, profile: ['default-scheduler'] },
+  },
+  attemptDuration: {
+    type: 'histogram',
+    name: 'scheduler_scheduling_attempt_duration_seconds',
+    help: 'Time of an attempt to place a pod, its binding included, in seconds.',
+    labels: { result: schedulingResults, profile: ['default-scheduler'] },
+    buckets: schedulingBuckets,
+  },
+  algorithmDuration: {
+    type: 'histogram',
+    name: 'scheduler_scheduling_algorithm_duration_seconds',
+    help: 'Time to choose the node of a pod, in seconds.',
+    buckets: schedulingBuckets,
+  },
+  pending: {
+    type: 'gauge',
+    name: 'scheduler_pending_pods',
+    help: 'Pods without a node; unschedulable: no node can run them.',
+    labels: { queue: ['active', 'unschedulable'] },
+  },
+} as const satisfies Record<string, MetricSpec>
+
 /** Creates the metrics. Those that client-go and kube-controller-manager also have carry the names from there. */
 export function createControllerMetrics(metrics: Metrics): ControllerMetrics {
   const states = new Map<string, QueueState>()
@@ -86,12 +133,36 @@ export function createControllerMetrics(metrics: Metrics): ControllerMetrics {
   const reconciles = metrics.counter(controllerMetrics.reconciles)
   const leader = metrics.gauge(controllerMetrics.leader)
   return {
+    ...createSchedulerMetrics(metrics),
     queue: (name, state) => {
       states.set(name, state)
       return createQueueMetrics(name)
     },
     countReconcile: (controller, result) => reconciles.add(1, { controller, result }),
     setLeader: (name, isLeader) => leader.set(isLeader ? 1 : 0, { name }),
+  }
+}
+
+type SchedulerMetrics = Pick<ControllerMetrics, 'watchPending' | 'observeChoice' | 'countAttempt'>
+
+function createSchedulerMetrics(metrics: Metrics): SchedulerMetrics {
+  let pending: (() => PendingPods) | undefined
+  const attempts = metrics.counter(schedulerMetrics.attempts)
+  const duration = metrics.histogram(schedulerMetrics.attemptDuration)
+  const choices = metrics.histogram(schedulerMetrics.algorithmDuration)
+  metrics.collectedGauge(schedulerMetrics.pending, () =>
+    Object.entries(pending?.() ?? {}).map(([queue, value]) => ({ value, labels: { queue } })),
+  )
+  return {
+    watchPending: (count) => {
+      pending = count
+    },
+    observeChoice: (durationMs) => choices.observe(durationMs / 1000),
+    countAttempt: (result, durationMs) => {
+      const labels = { result, profile: 'default-scheduler' }
+      attempts.add(1, labels)
+      duration.observe(durationMs / 1000, labels)
+    },
   }
 }
 

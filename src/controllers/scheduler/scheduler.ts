@@ -9,6 +9,7 @@ import type { Node } from '../objects/node.ts'
 import { isFinished, type Pod } from '../objects/pod.ts'
 import { namespaceType, nodeType, podType } from '../objects/types.ts'
 import { Controller, watchKeys } from '../runtime/controller.ts'
+import type { PendingPods } from '../runtime/metrics.ts'
 import type { ObjectCache } from '../runtime/object-cache.ts'
 import type { ObjectIndex } from '../runtime/object-index.ts'
 import { restAfterPass, type WorkResult } from '../runtime/work-queue.ts'
@@ -86,6 +87,7 @@ class Scheduler {
     this.#kit = kit
     this.#pods = pods
     this.#waiting = pods.addIndex(whetherWaiting)
+    kit.metrics.watchPending(() => this.#countPending())
   }
 
   /**
@@ -116,11 +118,35 @@ class Scheduler {
 
   /** Places one pod and returns the requests that write the result. */
   #settle(demand: PodDemand, placements: Placements, signal: AbortSignal): readonly Promise<void>[] {
+    const { metrics } = this.#kit
+    const startedMs = performance.now()
     const placement = placements.plan(demand)
-    if (placement.kind === 'unschedulable') return this.#makeRoom(demand, placements, placement.message, signal)
+    metrics.observeChoice(performance.now() - startedMs)
+    if (placement.kind === 'unschedulable') {
+      metrics.countAttempt('unschedulable', performance.now() - startedMs)
+      return this.#makeRoom(demand, placements, placement.message, signal)
+    }
     placements.place(placement.node, demand)
     this.#assumed.set(demand.pod.metadata.uid, placement.node)
-    return [this.#bind(demand.pod, placement.node, signal)]
+    return [this.#bindCounted(demand.pod, placement.node, startedMs, signal)]
+  }
+
+  async #bindCounted(pod: Pod, node: string, startedMs: number, signal: AbortSignal): Promise<void> {
+    const count = (result: 'scheduled' | 'error') =>
+      this.#kit.metrics.countAttempt(result, performance.now() - startedMs)
+    try {
+      await this.#bind(pod, node, signal)
+      count('scheduled')
+    } catch (error) {
+      count('error')
+      throw error
+    }
+  }
+
+  #countPending(): PendingPods {
+    const all = this.#waiting.count(waitingPods)
+    const unschedulable = [...this.#waiting.get(waitingPods)].filter(isRefused).length
+    return { active: all - unschedulable, unschedulable }
   }
 
   /**
@@ -228,6 +254,11 @@ class Scheduler {
 function isWaiting(pod: Pod): boolean {
   const isStaying = pod.metadata.deletionTimestamp === undefined && !isFinished(pod)
   return isStaying && !pod.spec.nodeName && isOurs(pod)
+}
+
+/** Checks whether an earlier pass found no node. */
+function isRefused({ status }: Pod): boolean {
+  return status.conditions.some(({ type, reason }) => type === 'PodScheduled' && reason === 'Unschedulable')
 }
 
 function isOurs({ spec }: Pod): boolean {

@@ -183,3 +183,18 @@ test('Other paths and methods are refused in words, HEAD has no body, and a faul
   assert.equal(fault.status, 500)
   assert.doesNotMatch(fault.body, /inner reason/)
 })
+
+test('Metrics are compressed for a client that takes gzip, and are the text format whatever else it asks for.', async (context) => {
+  const ask = await remotely(context, endpoints({ isPublic: () => true }))
+  const accept =
+    'application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75,*/*;q=0.1'
+  const packed = await ask('/metrics', { accept, 'accept-encoding': 'gzip' })
+  assert.equal(packed.headers['content-encoding'], 'gzip')
+  assert.match(String(packed.headers['content-type']), /^text\/plain; version=0\.0\.4/)
+  const refused = await ask('/metrics', { 'accept-encoding': 'br, gzip;q=0' })
+  assert.equal(refused.headers['content-encoding'], undefined)
+  assert.match(refused.body, /^process_open_fds \d+$/m)
+  assert.ok(Number(packed.headers['content-length']) < Number(refused.headers['content-length']) / 2)
+  const short = await ask('/healthz', { 'accept-encoding': 'gzip' })
+  assert.equal(short.headers['content-encoding'], undefined)
+})
