@@ -1,11 +1,14 @@
 // The thread that owns the database: every statement runs here, none on the main thread.
 import { parentPort } from 'node:worker_threads'
+import { createIdleMemory } from '../../loop/idle-memory.ts'
 import { toStoreError } from './sqlite-error.ts'
 import { openSqliteFile, type SqliteFile } from './sqlite-file.ts'
 import type { SqliteReply, SqliteRequest } from './sqlite-protocol.ts'
 
 let file: SqliteFile | undefined
 let path = ''
+
+for (const memory of createIdleMemory()) void memory.start()
 
 parentPort?.on('message', (request: SqliteRequest) => parentPort?.postMessage(reply(request)))
 

@@ -3,6 +3,7 @@ import path from 'node:path'
 import { z } from 'zod'
 import { applySysctls, createFastRun, createNotifier, type Notifier, readWatchdogMs } from '../../host/index.ts'
 import type { Component } from '../../loop/component.ts'
+import { createIdleMemory } from '../../loop/idle-memory.ts'
 import type { Logger } from '../../observe/index.ts'
 import type { ServerSide } from '../composition/compose-server.ts'
 import { composeTracing } from '../composition/compose-tracing.ts'
@@ -122,6 +123,7 @@ async function composeServer(
   const components = [
     ...(server ? [server, ...(await composeConsole(context))] : []),
     ...(await composeManagers(context)),
+    ...createIdleMemory(serverLog(context)),
   ]
   return { components, drain: async () => server?.drain() }
 }

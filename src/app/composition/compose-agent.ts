@@ -9,6 +9,7 @@ import {
 import { ConfigError, configzDocument } from '../../config/index.ts'
 import { createFastRun, interfaceTowards, NftMonitor, type Run } from '../../host/index.ts'
 import type { Component } from '../../loop/component.ts'
+import { createIdleMemory } from '../../loop/idle-memory.ts'
 import type { Dialect } from '../../model/dialect.ts'
 import { unspecifiedIpv4 } from '../../model/ip.ts'
 import { CniGate, createGateMetrics } from '../../node/cni/index.ts'
@@ -38,7 +39,6 @@ import { composeProxy, type ProxySide } from './compose-proxy.ts'
 import { besideConsole, ConsoleDoor } from './console-door.ts'
 import { agentAccess, tellTrouble } from './delegated-access.ts'
 import { findApiServers } from './find-api-servers.ts'
-import { composeIdleMemory } from './idle-memory.ts'
 import { ingressQuestions } from './ingress-questions.ts'
 import { findMachineInfo } from './machine-info.ts'
 import type { NodeConsoleParts } from './node-console.ts'
@@ -98,7 +98,7 @@ export async function composeAgent(context: AppContext, run = createFastRun()): 
   const families = proxy?.families ?? []
   const door = composeNodeDoor({ context, client, state, dns, families, status, questions }, rule)
   const endpoints = await composeEndpoints(context, { access, rule, door }, working)
-  return [endpoints, control, ...working, ...(door ? [door] : []), ...composeIdleMemory(log)]
+  return [endpoints, control, ...working, ...(door ? [door] : []), ...createIdleMemory(log)]
 }
 
 interface SourceParts extends Omit<PodsParts, 'dialect' | 'onNetwork'> {

@@ -1,5 +1,6 @@
 import { flushCompileCache } from 'node:module'
 import { parentPort } from 'node:worker_threads'
+import { createIdleMemory } from '../../../loop/idle-memory.ts'
 import { describeError } from '../../../model/errors.ts'
 import type { Logger } from '../../../observe/index.ts'
 import type { ThreadLogRecord } from './messages.ts'
@@ -13,6 +14,7 @@ interface Envelope<Request> {
 export function serveMainThread<Request>(answer: (request: Request) => unknown): void {
   // Flushed now, because a killed process would not: the next thread loads compiled code and no compiler of its own, 15 MiB less.
   flushCompileCache()
+  for (const memory of createIdleMemory()) void memory.start()
   parentPort?.on('message', async ({ id, request }: Envelope<Request>) => {
     try {
       parentPort?.postMessage({ id, answer: await answer(request) })

@@ -1,23 +1,23 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { IdleMemory } from '../../../../src/app/composition/idle-memory.ts'
-import { silentLogger } from '../../../../src/observe/index.ts'
-import { until } from '../../../helpers/until.ts'
+import { IdleMemory } from '../../../src/loop/idle-memory.ts'
+import { silentLogger } from '../../../src/observe/index.ts'
+import { until } from '../../helpers/until.ts'
 
 const deadlineMs = 30_000
 
 test('garbage goes when nothing happens and there is enough of it, and not while there is work', async (t) => {
   let heapBytes = 200
-  let processorMs = 0
+  let activeMs = 0
   let perLookMs = 5
   let looks = 0
   let collections = 0
   const memory = new IdleMemory({
     heapBytes: () => heapBytes,
-    processorMs: () => {
+    activeMs: () => {
       looks += 1
-      processorMs += perLookMs
-      return processorMs
+      activeMs += perLookMs
+      return activeMs
     },
     collect: () => {
       collections += 1

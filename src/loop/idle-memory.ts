@@ -1,30 +1,34 @@
-import { cpuUsage } from 'node:process'
+import { performance } from 'node:perf_hooks'
 import { getHeapStatistics } from 'node:v8'
-import type { Component, Health } from '../../loop/component.ts'
-import { Periodic } from '../../loop/periodic.ts'
-import type { Logger } from '../../observe/index.ts'
+import type { Component, Health } from './component.ts'
+import { Periodic } from './periodic.ts'
+
+/** The part of a logger that reports a collection. */
+interface CollectionLog {
+  debug(message: string, fields: Readonly<Record<string, unknown>>): void
+}
 
 export interface IdleMemoryParts {
   /** Bytes of V8's heap that the system has given it. */
   readonly heapBytes: () => number
-  /** Processor time of all threads of this process since its start. */
-  readonly processorMs: () => number
-  /** Collects all garbage and returns pages to the system; the main thread stops for 1 to 2 ms per MiB. */
+  /** How long this thread has worked since its start, without its waits for events. */
+  readonly activeMs: () => number
+  /** Collects all garbage and returns pages to the system; the thread stops for 1 to 2 ms per MiB. */
   readonly collect: () => void
-  readonly log: Pick<Logger, 'debug'>
+  readonly log?: CollectionLog
   /** For tests; 5 s. */
   readonly lookMs?: number
 }
 
 const defaultLookMs = 5000
-/** Share of one processor between two samples below which the agent counts as idle: single changes are work too, and none should wait for a collection. */
+/** Share of the time between two samples below which a thread counts as idle: single changes are work too, and none should wait for a collection. */
 const restingShare = 0.01
 /** Smallest growth that is worth a stop. */
 const worthwhileGrowth = 1.25
 
 /**
- * Collects the garbage of an idle agent. V8 collects only when a heap has grown, and then leaves room for half as much again: an idle
- * agent that has listed 10,000 Services would keep 80 MiB of garbage.
+ * Collects the garbage of an idle thread. V8 collects only when a heap has grown, and then leaves room for half as much again: an idle
+ * agent that has listed 10,000 Services would keep 80 MiB of garbage, and each of its DNS threads 10 MiB of its start.
  */
 export class IdleMemory implements Component {
   readonly name = 'idle-memory'
@@ -32,7 +36,7 @@ export class IdleMemory implements Component {
   readonly #looks: Periodic
   readonly #lookMs: number
   readonly #sinceMs = Date.now()
-  #processorMs = 0
+  #activeMs = 0
   #collectedBytes = 0
 
   constructor(parts: IdleMemoryParts) {
@@ -42,7 +46,7 @@ export class IdleMemory implements Component {
   }
 
   async start(): Promise<void> {
-    this.#processorMs = this.#parts.processorMs()
+    this.#activeMs = this.#parts.activeMs()
     this.#looks.start()
   }
 
@@ -56,32 +60,29 @@ export class IdleMemory implements Component {
   }
 
   #look(): void {
-    const { heapBytes, processorMs, collect, log } = this.#parts
-    const beforeMs = this.#processorMs
-    this.#processorMs = processorMs()
-    if (this.#processorMs - beforeMs > restingShare * this.#lookMs) return
+    const { heapBytes, activeMs, collect, log } = this.#parts
+    const beforeMs = this.#activeMs
+    this.#activeMs = activeMs()
+    if (this.#activeMs - beforeMs > restingShare * this.#lookMs) return
     const takenBytes = heapBytes()
     if (takenBytes < worthwhileGrowth * this.#collectedBytes) return
     collect()
     this.#collectedBytes = heapBytes()
-    log.debug('garbage collected at rest', { takenBytes, keptBytes: this.#collectedBytes })
+    log?.debug('garbage collected at rest', { takenBytes, keptBytes: this.#collectedBytes })
   }
 }
 
-/** Returns the memory of this process, or undefined if V8 runs without `--expose-gc` (scripts/platnet passes it). */
-export function composeIdleMemory(log: IdleMemoryParts['log']): readonly Component[] {
+/** Returns the collector of the calling thread, or nothing if V8 runs without `--expose-gc` (scripts/platnet passes it). */
+export function createIdleMemory(log?: CollectionLog): readonly IdleMemory[] {
   const { gc } = globalThis
   if (gc === undefined) return []
   return [
     new IdleMemory({
       heapBytes: () => getHeapStatistics().total_heap_size,
-      processorMs: () => {
-        const { user, system } = cpuUsage()
-        return (user + system) / 1000
-      },
+      activeMs: () => performance.eventLoopUtilization().active,
       // The kind of collection that V8 runs when memory is short: the only one that compacts objects until pages are free.
       collect: () => gc({ type: 'major', execution: 'sync', flavor: 'last-resort' }),
-      log,
+      ...(log && { log }),
     }),
   ]
 }
