@@ -10,6 +10,7 @@ import { encodeName } from '../../src/node/dns/wire/name.ts'
 import { ClusterZone } from '../../src/node/dns/zone/cluster-zone.ts'
 import type { ServiceView } from '../../src/node/dns/zone/service-records.ts'
 import type { ZoneSettings } from '../../src/node/dns/zone/settings.ts'
+import type { Tracer } from '../../src/observe/index.ts'
 import { cidrOf, ipOf } from './addresses.ts'
 import { type ResolverShape, resolverSettings } from './block-resolvers.ts'
 import { zoneSettings } from './dns-zone.ts'
@@ -17,6 +18,7 @@ import { findFreePort } from './free-port.ts'
 import { createRecordingLogger } from './recording-logger.ts'
 
 export interface ServerShape {
+  readonly tracer?: Tracer
   readonly zone?: Partial<ZoneSettings>
   readonly resolver?: ResolverShape
   readonly access?: 'all' | 'cluster'
@@ -53,7 +55,7 @@ export class TestDnsServer {
     const { log, lines } = createRecordingLogger()
     this.lines = lines
     this.#shape = shape
-    this.threads = new DnsThreads({ servingThreads: shape.servingThreads ?? 2, log })
+    this.threads = new DnsThreads({ servingThreads: shape.servingThreads ?? 2, tracer: shape.tracer, log })
     this.zone = new ClusterZone(zoneSettings(shape.zone), (table) => this.threads.changeTable(0, table))
     this.zone.setNamespace('default', true)
   }

@@ -192,6 +192,7 @@ function composeCniRuntime({ context, gate, run }: PodsParts, log: Logger): CniR
     cacheDir: cni.cniCacheDir,
     run: answerGateHere({ gate, program, socket, run }),
     runProgram: run,
+    tracer: context.tracer,
     log,
   })
 }

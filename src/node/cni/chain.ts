@@ -1,4 +1,6 @@
 import type { JsonObject } from '../../model/api-object.ts'
+import { describeError } from '../../model/errors.ts'
+import { formatTraceparent, type Span, silentSpan } from '../../observe/index.ts'
 import { type CallSettings, type Command, callPlugin } from './call-plugin.ts'
 import { convertResult } from './parse-result.ts'
 import type { PluginBinaries } from './plugin-binaries.ts'
@@ -18,11 +20,11 @@ export async function addChain(
   context: ChainContext,
   network: Network,
   attachment: Attachment,
-  signal?: AbortSignal,
+  { signal, span }: { readonly signal?: AbortSignal | undefined; readonly span?: Span } = {},
 ): Promise<JsonObject> {
   let previous: JsonObject | undefined
   for (const plugin of network.plugins) {
-    const output = await callOne(context, 'ADD', { network, plugin, attachment, previous, signal })
+    const output = await callOne(context, 'ADD', { network, plugin, attachment, previous, signal, span })
     previous = convertResult(output, network.cniVersion)
   }
   return previous ?? {}
@@ -79,10 +81,12 @@ interface OneCall {
   readonly previous?: JsonObject | undefined
   readonly extra?: JsonObject
   readonly signal?: AbortSignal | undefined
+  /** The span of the command. */
+  readonly span?: Span | undefined
 }
 
 async function callOne(context: ChainContext, command: Command, one: OneCall): Promise<JsonObject> {
-  const { network, plugin, attachment, previous, extra, signal } = one
+  const { network, plugin, attachment, previous, extra, signal, span = silentSpan } = one
   const runtime = attachment && runtimeConfig(plugin.capabilities, attachment.capabilityArgs)
   const config: JsonObject = {
     ...plugin.fields,
@@ -93,7 +97,8 @@ async function callOne(context: ChainContext, command: Command, one: OneCall): P
     ...extra,
   }
   const path = context.binaries.find(plugin.type)
-  const variables = attachment === undefined ? {} : variablesOf(attachment)
+  const step = span.child('CNI plugin', { kind: 'client', attributes: { 'platnet.plugin': plugin.type } })
+  const variables = { ...(attachment && variablesOf(attachment)), ...traceVariables(step) }
   const call = {
     command,
     plugin: plugin.type,
@@ -104,7 +109,19 @@ async function callOne(context: ChainContext, command: Command, one: OneCall): P
     config,
     ...(signal && { signal }),
   }
-  return callPlugin(call, context.settings)
+  try {
+    const output = await callPlugin(call, context.settings)
+    step.end()
+    return output
+  } catch (error) {
+    step.end({ error: describeError(error) })
+    throw error
+  }
+}
+
+/** The variable by which programs hand a trace on, as OpenTelemetry specifies it. */
+function traceVariables({ context }: Span): Record<string, string> {
+  return context === undefined ? {} : { TRACEPARENT: formatTraceparent(context) }
 }
 
 function variablesOf({ containerId, netnsPath, ifName, cniArgs }: Attachment): Record<string, string> {

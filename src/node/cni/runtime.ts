@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { runProgram } from '../../host/index.ts'
 import { describeError } from '../../model/errors.ts'
+import { parseTraceparent, type Span, silentTracer } from '../../observe/index.ts'
 import { AttachmentRemoval, cachedConfig } from './attachment-removal.ts'
 import { beginAttachment } from './begin-attachment.ts'
 import { addChain, type ChainContext, checkChain, statusOfChain } from './chain.ts'
@@ -105,6 +106,34 @@ export class CniRuntime {
    */
   async add(sandbox: CniSandbox, { signal }: { signal?: AbortSignal } = {}): Promise<CniResult> {
     checkSandbox(sandbox)
+    const span = this.#startSpan(sandbox)
+    try {
+      const result = await this.#add(sandbox, { signal, span })
+      span.end()
+      return result
+    } catch (error) {
+      span.end({ error: describeError(error) })
+      throw error
+    }
+  }
+
+  /** The trace goes on where the environment of this process is in one. */
+  #startSpan({ containerId, podNamespace, podName }: CniSandbox): Span {
+    const { tracer = silentTracer, env = process.env } = this.#settings
+    return tracer.start('CNI ADD', {
+      parent: parseTraceparent(env['TRACEPARENT']),
+      attributes: {
+        'platnet.container': containerId,
+        'platnet.namespace': podNamespace,
+        'platnet.name': podName,
+      },
+    })
+  }
+
+  async #add(
+    sandbox: CniSandbox,
+    { signal, span }: { readonly signal: AbortSignal | undefined; readonly span: Span },
+  ): Promise<CniResult> {
     return this.#locks.forContainer(sandbox.containerId, async () => {
       await this.#earlier.ended(sandbox.containerId)
       const network = await this.defaultNetwork()
@@ -112,7 +141,7 @@ export class CniRuntime {
       // Written before the first plugin runs, so that an ADD that a crash interrupts can be undone.
       await this.#cache.write(begun)
       try {
-        const result = await addChain(this.#context, network, begun, signal)
+        const result = await addChain(this.#context, network, begun, { signal, span })
         const parsed = parseResult(result, network.name)
         await this.#cache.write({ ...begun, result })
         return parsed

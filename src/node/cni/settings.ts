@@ -1,5 +1,5 @@
 import type { Run } from '../../host/index.ts'
-import type { Logger } from '../../observe/index.ts'
+import type { Logger, Tracer } from '../../observe/index.ts'
 import type { StopSignals } from './call-plugin.ts'
 import type { RunningCall } from './running-calls.ts'
 
@@ -29,5 +29,7 @@ export interface CniSettings {
   readonly onSlow?: (call: RunningCall) => void
   /** Signals of a command that its user interrupts. */
   readonly stop?: StopSignals
+  /** Absent: ADDs are not traced. */
+  readonly tracer?: Tracer
   readonly log: Logger
 }

@@ -1,7 +1,7 @@
 import { isSampled, type Sampling } from './sampling.ts'
 import { newSpanId, newTraceId } from './span-ids.ts'
 import type { TraceContext } from './trace-context.ts'
-import type { EndedSpan, Span, SpanAttributes, SpanEnd, SpanOptions, Tracer } from './tracer.ts'
+import type { EndedSpan, Span, SpanAttributes, SpanEnd, SpanOptions, SpanSink, Tracer } from './tracer.ts'
 
 /** The longest text of an attribute, in UTF-16 units: some come from outside, such as a User-Agent. */
 const maxTextLength = 256
@@ -12,12 +12,12 @@ const maxDriftMs = 2
 export class RecordingTracer implements Tracer {
   readonly isOn = true
   readonly sampling: Sampling
-  readonly #onEnded: (span: EndedSpan) => void
+  readonly #sink: SpanSink
   #originMs = performance.timeOrigin
 
-  constructor(sampling: Sampling, onEnded: (span: EndedSpan) => void) {
+  constructor(sampling: Sampling, sink: SpanSink) {
     this.sampling = sampling
-    this.#onEnded = onEnded
+    this.#sink = sink
   }
 
   start(name: string, options: SpanOptions = {}): Span {
@@ -29,7 +29,11 @@ export class RecordingTracer implements Tracer {
   }
 
   add(span: EndedSpan): void {
-    this.#onEnded({ ...span, attributes: boundedAttributes(span.attributes) })
+    this.#sink.add({ ...span, attributes: boundedAttributes(span.attributes) })
+  }
+
+  drop(count: number): void {
+    this.#sink.drop(count)
   }
 
   /** The monotonic clock has microseconds; the machine's own decides which time it is. */

@@ -4,7 +4,7 @@ import { orAborted } from '../../loop/deadline.ts'
 import { describeError } from '../../model/errors.ts'
 import type { Logger } from '../logger.ts'
 import type { QueueSettings } from './settings.ts'
-import type { EndedSpan } from './tracer.ts'
+import type { EndedSpan, SpanSink } from './tracer.ts'
 
 /** Sends spans to a collector. */
 export interface SpanExporter {
@@ -16,7 +16,7 @@ export interface SpanExporter {
 /** The spans of this process so far, by what became of them. */
 export interface SpanCounts {
   readonly exported: number
-  /** Dropped because the queue was full. */
+  /** Dropped because this queue or that of a thread was full. */
   readonly overflowed: number
   /** Dropped because the collector took them in no attempt. */
   readonly refused: number
@@ -33,7 +33,7 @@ const retryMs = { baseMs: 1000, maxMs: 10_000 }
 const maxErrorLength = 300
 
 /** Holds ended spans, at most `maxSpans`, and exports them in batches, one at a time. What does not fit is dropped and counted. */
-export class SpanQueue {
+export class SpanQueue implements SpanSink {
   readonly #exporter: SpanExporter
   readonly #settings: QueueSettings
   readonly #log: Logger
@@ -71,6 +71,10 @@ export class SpanQueue {
     }
     this.#waiting.push(span)
     this.#runner.request({ urgent: this.#waiting.length >= this.#settings.maxBatch })
+  }
+
+  drop(count: number): void {
+    this.#counts.overflowed += count
   }
 
   /** Exports what waits, each batch tried once more, and closes the exporter. At the deadline the rest is dropped. */

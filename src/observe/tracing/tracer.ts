@@ -46,14 +46,20 @@ export interface EndedSpan extends Required<Pick<SpanOptions, 'kind' | 'startMs'
   readonly error: string | undefined
 }
 
+/** Takes spans that have ended. */
+export interface SpanSink {
+  /** Takes a span as it is; also one that another thread or program made. */
+  add(span: EndedSpan): void
+  /** Counts spans that were dropped before they came here. */
+  drop(count: number): void
+}
+
 /** Makes the spans of one process. Code receives it like a logger. */
-export interface Tracer {
+export interface Tracer extends SpanSink {
   /** False where nothing is exported. */
   readonly isOn: boolean
   readonly sampling: Sampling
   start(name: string, options?: SpanOptions): Span
-  /** Adds a span that another thread or program made; it is exported as it is. */
-  add(span: EndedSpan): void
   /** Milliseconds since 1970, with fractions. */
   nowMs(): number
 }
@@ -73,5 +79,6 @@ export const silentTracer: Tracer = {
   sampling: { ratio: 0, followsParent: false },
   start: () => silentSpan,
   add: () => {},
+  drop: () => {},
   nowMs: () => Date.now(),
 }

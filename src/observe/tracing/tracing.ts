@@ -43,7 +43,7 @@ export async function createTracing({ env, serviceName, metrics, log }: TracingO
     service: settings.serviceName,
     ...settings.sampling,
   })
-  return new QueueTracing(new RecordingTracer(settings.sampling, (span) => queue.add(span)), queue)
+  return new QueueTracing(new RecordingTracer(settings.sampling, queue), queue)
 }
 
 class QueueTracing implements Tracing {

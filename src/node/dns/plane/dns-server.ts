@@ -1,6 +1,6 @@
 import { dnsPort } from '../../../model/dns-ports.ts'
 import { type Cidr, hostCidr, loopbackCidr } from '../../../model/ip.ts'
-import type { Logger } from '../../../observe/index.ts'
+import type { Logger, Tracer } from '../../../observe/index.ts'
 import { readLinkAddresses } from '../configuration/inputs.ts'
 import { dnsMetrics } from '../configuration/metrics.ts'
 import type { ServerPlan } from '../configuration/server-plan.ts'
@@ -21,6 +21,8 @@ export interface DnsServerParts {
   readonly series: () => Iterable<Series>
   /** The metrics of the process in text. */
   readonly processMetrics: () => Promise<string>
+  /** Absent: queries are not traced. */
+  readonly tracer?: Tracer | undefined
   readonly log: Logger
 }
 
@@ -36,7 +38,7 @@ export class DnsServer {
 
   constructor(parts: DnsServerParts) {
     this.#parts = parts
-    this.#threads = new DnsThreads({ servingThreads, log: parts.log })
+    this.#threads = new DnsThreads({ servingThreads, tracer: parts.tracer, log: parts.log })
     this.#http = new HttpEndpoints(
       {
         unready: parts.unready,

@@ -2,13 +2,14 @@ import { MessageChannel } from 'node:worker_threads'
 import { Backoff } from '../../../loop/backoff.ts'
 import { describeError } from '../../../model/errors.ts'
 import type { Cidr } from '../../../model/ip.ts'
-import type { Logger } from '../../../observe/index.ts'
+import { type Logger, silentTracer, type Tracer } from '../../../observe/index.ts'
 import type { Series } from '../metrics/series.ts'
 import type { ResolvedBlock } from '../plugins/resolved-block.ts'
 import type { ListenFailure } from '../serve/listeners.ts'
 import type { ServingSettings } from '../serve/settings.ts'
 import type { SharedTable } from '../zone/layout.ts'
 import type { Explanation, ResolverAnswers, ResolverRequest, ServingAnswers, ServingRequest } from './messages.ts'
+import type { ThreadSpans } from './span-outbox.ts'
 import { ThreadLink } from './thread-link.ts'
 
 type ServingLink = ThreadLink<ServingRequest, ServingAnswers>
@@ -22,6 +23,8 @@ export interface ThreadSettings {
 export interface ThreadParts {
   /** How many threads have sockets; at least two, so that one may be busy. */
   readonly servingThreads: number
+  /** Absent: queries are not traced. */
+  readonly tracer?: Tracer | undefined
   readonly log: Logger
 }
 
@@ -106,7 +109,15 @@ export class DnsThreads {
   #startResolver(): void {
     const onEnd = (error: Error) => this.#restartLater(error, () => this.#restartResolver())
     const name = 'dns-resolver'
-    this.#resolver = new ThreadLink(files.resolver, { name, limits, log: this.#parts.log.child('resolver'), onEnd })
+    const { tracer = silentTracer, log } = this.#parts
+    const onSpans = ({ spans, dropped }: ThreadSpans) => {
+      for (const span of spans) tracer.add(span)
+      tracer.drop(dropped)
+    }
+    this.#resolver = new ThreadLink(files.resolver, { name, limits, log: log.child('resolver'), onSpans, onEnd })
+    if (!tracer.isOn) return
+    const traced = this.#resolver.ask<'trace'>({ kind: 'trace', sampling: tracer.sampling })
+    traced.catch((error) => this.#logFailure(error))
   }
 
   async #restartResolver(): Promise<void> {

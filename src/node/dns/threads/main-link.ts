@@ -4,6 +4,7 @@ import { createIdleMemory } from '../../../loop/idle-memory.ts'
 import { describeError } from '../../../model/errors.ts'
 import type { Logger } from '../../../observe/index.ts'
 import type { ThreadLogRecord } from './messages.ts'
+import type { ThreadSpans } from './span-outbox.ts'
 
 interface Envelope<Request> {
   readonly id: number
@@ -30,6 +31,11 @@ export const mainThreadLog: Pick<Logger, ThreadLogRecord['level']> = {
   warn: (message, fields = {}) => send({ level: 'warn', message, fields }),
   info: (message, fields = {}) => send({ level: 'info', message, fields }),
   debug: (message, fields = {}) => send({ level: 'debug', message, fields }),
+}
+
+/** Sends spans to the main thread, which exports them. */
+export function sendSpans(batch: ThreadSpans): void {
+  parentPort?.postMessage({ batch })
 }
 
 function send(record: ThreadLogRecord): void {

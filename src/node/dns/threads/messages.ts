@@ -1,5 +1,6 @@
 import type { MessagePort } from 'node:worker_threads'
 import type { Cidr } from '../../../model/ip.ts'
+import type { Sampling } from '../../../observe/index.ts'
 import type { LogFields } from '../../../observe/logger.ts'
 import type { Series } from '../metrics/series.ts'
 import type { Answer } from '../plugins/handler.ts'
@@ -22,6 +23,7 @@ export type ServingRequest =
 export type ResolverRequest =
   | { readonly kind: 'configure'; readonly blocks: readonly ResolvedBlock[] }
   | { readonly kind: 'connect'; readonly port: MessagePort }
+  | { readonly kind: 'trace'; readonly sampling: Sampling }
   | { readonly kind: 'series' }
   | { readonly kind: 'close' }
 
@@ -38,6 +40,7 @@ export interface ServingAnswers {
 export interface ResolverAnswers {
   readonly configure: undefined
   readonly connect: undefined
+  readonly trace: undefined
   readonly series: readonly Series[]
   readonly close: undefined
 }

@@ -1,15 +1,20 @@
 // The entry of the resolver thread: one cache and one set of upstreams for each server block, shared by all serving threads.
+
+import type { Sampling } from '../../../observe/tracing/sampling.ts'
+import { silentSpan, silentTracer, type Tracer } from '../../../observe/tracing/tracer.ts'
 import type { Series } from '../metrics/series.ts'
 import { FailureLog } from '../plugins/errors/failure-log.ts'
 import { ForwardMetrics } from '../plugins/forward/metrics.ts'
+import { startQuerySpan } from '../plugins/forward/query-span.ts'
 import { LoopMetrics } from '../plugins/loop/metrics.ts'
 import type { ResolvedBlock } from '../plugins/resolved-block.ts'
 import type { ResolverEvents } from '../plugins/resolver-handlers.ts'
 import { BlockResolver } from '../resolver/block-resolver.ts'
 import { ResolveServer } from '../resolver/resolve-server.ts'
-import { mainThreadLog, serveMainThread } from './main-link.ts'
+import { mainThreadLog, sendSpans, serveMainThread } from './main-link.ts'
 import type { ResolverAnswers, ResolverRequest } from './messages.ts'
 import { restoreBuffers } from './restore-buffers.ts'
+import { SpanOutbox } from './span-outbox.ts'
 
 interface ActiveResolver {
   readonly settings: ResolvedBlock
@@ -19,6 +24,8 @@ interface ActiveResolver {
 
 const metrics = { forward: new ForwardMetrics(), loop: new LoopMetrics() }
 const servers: ResolveServer[] = []
+const outbox = new SpanOutbox(sendSpans)
+let tracer: Tracer = silentTracer
 let active: ReadonlyMap<string, ActiveResolver> = new Map()
 
 const events: Omit<ResolverEvents, 'onFailure'> = {
@@ -37,7 +44,14 @@ const events: Omit<ResolverEvents, 'onFailure'> = {
       remedy,
     })
   },
+  startSpan: (query) => (tracer.isOn ? startQuerySpan(tracer, query) : silentSpan),
   onLoopEnd: (upstream) => mainThreadLog.info('this upstream does not lead back here any more', { upstream }),
+}
+
+/** Loads what makes spans: a thread that is not traced does without. */
+async function trace(sampling: Sampling): Promise<undefined> {
+  const { RecordingTracer } = await import('../../../observe/tracing/recording-tracer.ts')
+  tracer = new RecordingTracer(sampling, outbox)
 }
 
 /** Keeps unchanged blocks as they are, and the caches of changed ones. */
@@ -78,14 +92,16 @@ function* series(): Iterable<Series> {
 type Handlers = {
   readonly [Kind in ResolverRequest['kind']]: (
     request: Extract<ResolverRequest, { readonly kind: Kind }>,
-  ) => ResolverAnswers[Kind]
+  ) => ResolverAnswers[Kind] | Promise<ResolverAnswers[Kind]>
 }
 
 const handlers: Handlers = {
   configure: ({ blocks }) => configure(restoreBuffers(blocks)),
+  trace: ({ sampling }) => trace(sampling),
   connect: ({ port }) => void servers.push(new ResolveServer(port, (block) => active.get(block)?.resolver)),
   series: () => [...series()],
   close: () => {
+    outbox.flush()
     for (const server of servers.splice(0)) server.close()
     for (const { resolver, failures } of active.values()) {
       failures.close()

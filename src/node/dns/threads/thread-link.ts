@@ -3,11 +3,13 @@ import { type ResourceLimits, type Transferable, Worker } from 'node:worker_thre
 import type { Logger } from '../../../observe/index.ts'
 import { DnsError } from '../errors.ts'
 import type { ThreadLogRecord } from './messages.ts'
+import type { ThreadSpans } from './span-outbox.ts'
 
 type Answered =
   | { readonly id: number; readonly answer: unknown }
   | { readonly id: number; readonly failure: string }
   | { readonly record: ThreadLogRecord }
+  | { readonly batch: ThreadSpans }
 
 interface Waiting {
   readonly resolve: (answer: never) => void
@@ -19,14 +21,22 @@ export class ThreadLink<Request extends { readonly kind: string }, Answers exten
   readonly #worker: Worker
   readonly #waiting = new Map<number, Waiting>()
   readonly #log: Logger
+  readonly #onSpans: (batch: ThreadSpans) => void
   #nextId = 1
   #isEnding = false
 
   /** Calls `onEnd` when the thread ends without a request to do so. */
   constructor(
     file: URL,
-    options: { name: string; limits?: ResourceLimits; log: Logger; onEnd: (error: DnsError) => void },
+    options: {
+      name: string
+      limits?: ResourceLimits
+      log: Logger
+      onSpans?: (batch: ThreadSpans) => void
+      onEnd: (error: DnsError) => void
+    },
   ) {
+    this.#onSpans = options.onSpans ?? (() => {})
     this.#log = options.log
     this.#worker = new Worker(file, { name: options.name, ...(options.limits && { resourceLimits: options.limits }) })
     this.#worker.on('message', (message: Answered) => this.#take(message))
@@ -59,6 +69,10 @@ export class ThreadLink<Request extends { readonly kind: string }, Answers exten
     if ('record' in message) {
       const { level, message: text, fields } = message.record
       this.#log[level](text, fields)
+      return
+    }
+    if ('batch' in message) {
+      this.#onSpans(message.batch)
       return
     }
     const waiting = this.#waiting.get(message.id)

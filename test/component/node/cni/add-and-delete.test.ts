@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import type { CniResult } from '../../../../src/node/cni/index.ts'
 import { FakeCni, okResult, sandbox } from '../../../helpers/fake-cni.ts'
+import { createRecordingTracer } from '../../../helpers/recording-tracer.ts'
 
 test('ADD runs the list in order and hands each result on', async (t) => {
   const cni = new FakeCni(t)
@@ -40,6 +41,44 @@ test('a plugin gets PATH, CNI and trace variables and nothing else of ours', asy
     CNI_ARGS:
       'IgnoreUnknown=1;K8S_POD_NAMESPACE=default;K8S_POD_NAME=web-0;K8S_POD_INFRA_CONTAINER_ID=c1;K8S_POD_UID=uid-1',
   })
+})
+
+test('a traced ADD hands its trace to each plugin, and goes on with that of its own environment', async (t) => {
+  const cni = new FakeCni(t)
+  const plugins = ['first', 'second'].map((type) => cni.plugin(type))
+  cni.list('first', 'second')
+  const { tracer, spans } = createRecordingTracer()
+  const env = { PATH: '/usr/bin:/bin', TRACEPARENT: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01` }
+  await cni.runtime({ env, tracer }).add(sandbox)
+  const command = spans.find(({ name }) => name === 'CNI ADD') ?? assert.fail()
+  const steps = spans.filter(({ name }) => name === 'CNI plugin')
+  assert.deepEqual([command.context.traceId, command.parent?.spanId], ['a'.repeat(32), 'b'.repeat(16)])
+  assert.equal(command.attributes['platnet.name'], 'web-0')
+  assert.deepEqual(
+    steps.map(({ parent, attributes }) => [parent?.spanId, attributes['platnet.plugin']]),
+    [
+      [command.context.spanId, 'first'],
+      [command.context.spanId, 'second'],
+    ],
+  )
+  for (const [index, plugin] of plugins.entries()) {
+    const { spanId } = steps[index]?.context ?? assert.fail()
+    assert.equal(plugin.environments('ADD')[0]?.['TRACEPARENT'], `00-${'a'.repeat(32)}-${spanId}-01`)
+  }
+})
+
+test('an ADD that is not sampled says so to its plugins, and one that fails names the failure in its span', async (t) => {
+  const cni = new FakeCni(t)
+  const plugin = cni.plugin('only')
+  cni.list('only')
+  const unsampled = createRecordingTracer({ ratio: 0, followsParent: true })
+  await cni.runtime({ env: {}, tracer: unsampled.tracer }).add(sandbox)
+  assert.match(plugin.environments('ADD')[0]?.['TRACEPARENT'] ?? '', /^00-[0-9a-f]{32}-[0-9a-f]{16}-00$/)
+  assert.deepEqual(unsampled.spans, [])
+  plugin.answer('ADD', { out: { cniVersion: '1.0.0', code: 7, msg: 'no link' }, exit: 1 })
+  const { tracer, spans } = createRecordingTracer()
+  await assert.rejects(cni.runtime({ env: {}, tracer }).add({ ...sandbox, containerId: 'c2' }))
+  assert.match(spans.find(({ name }) => name === 'CNI ADD')?.error ?? '', /no link/)
 })
 
 test('runtimeConfig is what a plugin declares and the pod has, and the declaration is taken out', async (t) => {

@@ -1,4 +1,6 @@
-import { rcode } from '../../wire/codes.ts'
+import { describeError } from '../../../../model/errors.ts'
+import { type Span, silentSpan } from '../../../../observe/tracing/tracer.ts'
+import { rcode, rcodeName } from '../../wire/codes.ts'
 import type { MessageLayout } from '../../wire/message.ts'
 import { isUnder } from '../../wire/name.ts'
 import type { Query } from '../../wire/query.ts'
@@ -13,6 +15,8 @@ import { makeUpstreamQuery } from './upstream-query.ts'
 export interface ForwarderEvents extends UpstreamEvents {
   /** Every upstream of a `forward` is down. */
   readonly onBroken: () => void
+  /** Starts the span of a query to upstreams; absent: queries are not traced. */
+  readonly startSpan?: (query: Query) => Span
 }
 
 /** One `forward` of a block with its upstreams and query slots. */
@@ -25,8 +29,10 @@ export interface ActiveForward {
 /** Every `forward` of one server block, in the order in which they are tried. */
 export class ForwardList {
   readonly #forwards: readonly ActiveForward[]
+  readonly #startSpan: (query: Query) => Span
 
   constructor(rules: readonly ForwardRule[], events: ForwarderEvents) {
+    this.#startSpan = events.startSpan ?? (() => silentSpan)
     this.#forwards = rules.map((rule) => ({
       rule,
       forwarder: new Forwarder(rule.settings, events),
@@ -50,20 +56,39 @@ export class ForwardList {
 
   /** Asks the first `forward`, then those after it while an answer is left to the next one. Throws UpstreamError. */
   async ask(query: Query, overTcp: boolean, first: ActiveForward): Promise<UpstreamAnswer> {
+    const span = this.#startSpan(query)
+    try {
+      const answer = await this.#askInTurn({ query, overTcp, span }, first)
+      if (span.isRecorded) span.set({ 'dns.response_code': rcodeName(answer.layout.rcode) })
+      span.end()
+      return answer
+    } catch (error) {
+      span.end({ error: describeError(error) })
+      throw error
+    }
+  }
+
+  async #askInTurn(asked: AskedQuery, first: ActiveForward): Promise<UpstreamAnswer> {
     let current = first
-    let answer = await askOne(current, query, overTcp)
+    let answer = await askOne(current, asked)
     for (const next of this.#forwards.slice(this.#forwards.indexOf(first) + 1)) {
       if (!isForNext(current.rule, answer.layout)) break
-      if (!takes(next.rule, query.name)) continue
+      if (!takes(next.rule, asked.query.name)) continue
       current = next
-      answer = await askOne(current, query, overTcp)
+      answer = await askOne(current, asked)
     }
     return answer
   }
 }
 
-async function askOne({ forwarder }: ActiveForward, query: Query, overTcp: boolean): Promise<UpstreamAnswer> {
-  const answer = await forwarder.ask({ make: (withEdns) => makeUpstreamQuery(query, withEdns), overTcp })
+interface AskedQuery {
+  readonly query: Query
+  readonly overTcp: boolean
+  readonly span: Span
+}
+
+async function askOne({ forwarder }: ActiveForward, { query, overTcp, span }: AskedQuery): Promise<UpstreamAnswer> {
+  const answer = await forwarder.ask({ make: (withEdns) => makeUpstreamQuery(query, withEdns), overTcp, span })
   restoreCase(answer.message, answer.layout, query.name)
   return answer
 }

@@ -1,5 +1,7 @@
 import { randomInt } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { describeError } from '../../../../model/errors.ts'
+import { type Span, silentSpan } from '../../../../observe/tracing/tracer.ts'
 import type { UpstreamAnswer } from '../resolver-handler.ts'
 import type { ForwardSettings } from './settings.ts'
 import { Upstream, type UpstreamEvents } from './upstream.ts'
@@ -15,6 +17,7 @@ const furtherAttemptAfterMs = 50
 export interface Forwarded {
   readonly make: (withEdns: boolean) => Buffer
   readonly overTcp: boolean
+  readonly span?: Span
 }
 
 /** The upstreams of one `forward`. They are asked one after the other until one answers, for 5 s at most. */
@@ -47,7 +50,7 @@ export class Forwarder {
       if (upstream === undefined) break
       if (made >= 2 * candidates.length) await sleep(furtherAttemptAfterMs)
       try {
-        const answer = readUpstreamAnswer(await upstream.ask(forwarded.make, this.#overTcp(forwarded)))
+        const answer = readUpstreamAnswer(await this.#askOne(upstream, forwarded))
         if (!this.#settings.failover.includes(answer.layout.rcode)) return answer
         unwanted = answer
       } catch (error) {
@@ -61,6 +64,19 @@ export class Forwarder {
 
   close(): void {
     for (const upstream of this.upstreams) upstream.close()
+  }
+
+  async #askOne(upstream: Upstream, forwarded: Forwarded): Promise<Buffer> {
+    const { make, span = silentSpan } = forwarded
+    const attempt = span.child('ask upstream', { kind: 'client', attributes: { 'server.address': upstream.name } })
+    try {
+      const reply = await upstream.ask(make, this.#overTcp(forwarded))
+      attempt.end()
+      return reply
+    } catch (error) {
+      attempt.end({ error: describeError(error) })
+      throw error
+    }
   }
 
   #overTcp({ overTcp }: Forwarded): boolean {
