@@ -338,9 +338,14 @@ function assertReadOnly({ method }: IncomingMessage): void {
   throw new StatusError('MethodNotAllowed', 'the server does not allow this method on the requested resource')
 }
 
+/** Codes with which the store refuses every write. */
+const downCodes: readonly string[] = ['store-failed', 'store-full', 'store-closed']
+
 function toStatus(thrown: unknown): StatusError {
   if (thrown instanceof StatusError) return thrown
-  const isDown = thrown instanceof StoreError && (thrown.code === 'store-failed' || thrown.code === 'store-closed')
-  if (isDown) return new StatusError('ServiceUnavailable', 'the store does not take writes now', { cause: thrown })
+  if (thrown instanceof StoreError && downCodes.includes(thrown.code)) {
+    const message = `the store does not take writes now: ${thrown.message}`
+    return new StatusError('ServiceUnavailable', message, { cause: thrown })
+  }
   return internalError('the request could not be completed; the log of the server says why', thrown)
 }

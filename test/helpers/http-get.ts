@@ -9,9 +9,9 @@ export interface Got {
 }
 
 /** One request on a connection of its own unless an agent is given; TLS when `ca` is. */
-export async function httpGet(options: RequestOptions): Promise<Got> {
+export async function httpGet({ body: sent, ...options }: RequestOptions & { readonly body?: string }): Promise<Got> {
   const { request } = options.ca === undefined ? http : https
-  const outgoing = request({ agent: false, ...options }).end()
+  const outgoing = request({ agent: false, ...options }).end(sent)
   const [response] = (await once(outgoing, 'response')) as [IncomingMessage]
   response.setEncoding('utf8')
   let body = ''

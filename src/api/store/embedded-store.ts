@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { getHeapStatistics } from 'node:v8'
 import { describeError } from '../../model/errors.ts'
 import type { Logger } from '../../observe/logger.ts'
@@ -18,6 +19,8 @@ export interface EmbeddedStoreOptions {
   readonly onCommit?: (report: CommitReport) => void
   /** The limit of history in memory, in characters; beyond it half is forgotten, whatever its age. */
   readonly maxHistoryLength?: number
+  /** The time between two attempts of a full store to write again; 1000 when absent. */
+  readonly recoveryIntervalMs?: number
 }
 
 /** The default limit of history: less on a small machine, because the heap also holds the current state. */
@@ -48,6 +51,8 @@ export class EmbeddedStore implements Store {
   #acceptedRevision: number
   #failure: StoreError | undefined
   #closing: Promise<void> | undefined
+  readonly #closed = new AbortController()
+  readonly #recoveryIntervalMs: number
 
   constructor(journal: Journal, state: StoreState, options: EmbeddedStoreOptions) {
     this.#journal = journal
@@ -55,6 +60,7 @@ export class EmbeddedStore implements Store {
     this.#log = options.log
     this.#onCommit = options.onCommit ?? (() => {})
     this.#maxHistoryLength = options.maxHistoryLength ?? defaultHistoryLength
+    this.#recoveryIntervalMs = options.recoveryIntervalMs ?? 1000
     this.#watchers = new Watchers(options.log)
     this.#queue = new CommitQueue(journal, {
       onDurable: (record, report) => this.#publish(record, report),
@@ -126,6 +132,7 @@ export class EmbeddedStore implements Store {
   }
 
   close(): Promise<void> {
+    this.#closed.abort()
     this.#closing ??= this.#close()
     return this.#closing
   }
@@ -198,17 +205,43 @@ export class EmbeddedStore implements Store {
   }
 
   #fail(thrown: unknown): StoreError {
-    const failure = new StoreError(
-      'store-failed',
-      `the store could not write and only reads from now on: ${describeError(thrown)}`,
-      {
-        remedy: 'see to the disk of the data directory (space, permission, health), then restart the server',
-        cause: thrown,
-      },
-    )
+    const isFull = thrown instanceof StoreError && thrown.code === 'store-full'
+    const failure = isFull ? thrown : readOnlyFailure(thrown)
     this.#failure = failure
     this.#accepted.clear()
     this.#log.error(failure.message, { remedy: failure.remedy })
+    if (isFull) void this.#takeWritesAgain()
     return failure
   }
+
+  /** Tries to write until there is space. None of the rejected commits is durable then, so their revisions are given out again. */
+  async #takeWritesAgain(): Promise<void> {
+    const { signal } = this.#closed
+    for (;;) {
+      await sleep(this.#recoveryIntervalMs, undefined, { ref: false, signal }).catch(() => {})
+      if (signal.aborted) return
+      try {
+        await this.#journal.recover(this.#state.revision)
+        break
+      } catch (thrown) {
+        if (thrown instanceof StoreError && thrown.code === 'store-full') continue
+        this.#fail(thrown)
+        return
+      }
+    }
+    this.#acceptedRevision = this.#state.revision
+    this.#failure = undefined
+    this.#log.info('there is space again: the store takes writes')
+  }
+}
+
+function readOnlyFailure(thrown: unknown): StoreError {
+  return new StoreError(
+    'store-failed',
+    `the store could not write and only reads from now on: ${describeError(thrown)}`,
+    {
+      remedy: 'see to the disk of the data directory (space, permission, health), then restart the server',
+      cause: thrown,
+    },
+  )
 }

@@ -9,6 +9,8 @@ export interface Journal {
   compact(revision: number): Promise<void>
   /** Copies the durable state of one moment to a file that must not exist yet. */
   copyTo(path: string): Promise<void>
+  /** Resolves once writes are possible after `store-full`; rejects with `store-full` until then. `revision` is the newest durable one. */
+  recover(revision: number): Promise<void>
   close(): Promise<void>
 }
 
@@ -19,6 +21,7 @@ export const forgetfulJournal: Journal = {
   copyTo: async () => {
     throw new StoreError('backup-failed', 'a store in memory has no file to back up')
   },
+  recover: async () => {},
   close: async () => {},
 }
 

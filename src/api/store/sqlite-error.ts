@@ -4,15 +4,22 @@ import { StoreError } from './store-error.ts'
 /** Primary result codes, https://www.sqlite.org/rescode.html */
 const sqliteBusy = 5
 const sqliteCorrupt = 11
+const sqliteFull = 13
 const sqliteNotADatabase = 26
 
-/** Returns the StoreError for a database at the path that could not be opened. */
+/** Returns the StoreError for a database at the path that could not be opened or written. */
 export function toStoreError(thrown: unknown, path: string): StoreError {
   if (thrown instanceof StoreError) return thrown
   const code = primaryCode(thrown)
   if (code === sqliteBusy) {
     return new StoreError('store-locked', `${path} is in use by another process`, {
       remedy: 'stop the other server, or give this one another data directory',
+      cause: thrown,
+    })
+  }
+  if (code === sqliteFull) {
+    return new StoreError('store-full', `no space is left on the disk of ${path}`, {
+      remedy: 'free space there; the store then takes writes again by itself',
       cause: thrown,
     })
   }

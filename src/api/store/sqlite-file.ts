@@ -1,4 +1,5 @@
-import { closeSync, openSync, rmSync } from 'node:fs'
+import { closeSync, openSync, rmSync, statfsSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import type { DialectName } from '../../model/dialect.ts'
 import { describeError } from '../../model/errors.ts'
@@ -11,6 +12,8 @@ import { StoreError } from './store-error.ts'
 const lockTimeoutMs = 500
 /** The number of rows that one step reads, or that one step of a compaction examines. */
 const rowsPerStep = 500
+/** The space that must be free before a full store takes writes again, so that it does not change its mind with each write. */
+const recoveryBytes = 1024 * 1024
 
 /** A step through the history by its sequence; the last step has no `nextSeq`. */
 export interface RowsStep {
@@ -98,6 +101,18 @@ export class SqliteFile {
       rmSync(path, { force: true })
       throw new StoreError('backup-failed', `${path} could not be written: ${describeError(thrown)}`, { cause: thrown })
     }
+  }
+
+  /**
+   * Writes again after `store-full`. Throws StoreError `store-full` while there is too little space, and `store-failed` if the newest durable
+   * revision is not the given one.
+   */
+  recover(revision: number, path: string): void {
+    const { bfree, bsize } = statfsSync(dirname(path))
+    if (bfree * bsize < recoveryBytes) throw new StoreError('store-full', `no space is left on the disk of ${path}`)
+    if (this.revision !== revision)
+      throw new StoreError('store-failed', `${path} holds revision ${this.revision}, expected ${revision}`)
+    this.#inTransaction(() => writeMeta(this.#database, 'revision', revision))
   }
 
   /** Continues at a revision above every earlier one: only the state is kept, so that clients with other revisions must list again. */

@@ -48,6 +48,10 @@ export class SqliteJournal implements Journal {
     await this.#ask('copy', { path })
   }
 
+  async recover(revision: number): Promise<void> {
+    await this.#ask('recover', { revision })
+  }
+
   async close(): Promise<void> {
     try {
       if (this.#end === undefined) await this.#ask('close', undefined)

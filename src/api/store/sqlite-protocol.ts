@@ -16,6 +16,7 @@ export interface SqliteCalls {
     readonly answer: CompactStep
   }
   readonly copy: { readonly ask: { readonly path: string }; readonly answer: undefined }
+  readonly recover: { readonly ask: { readonly revision: number }; readonly answer: undefined }
   readonly close: { readonly ask: undefined; readonly answer: undefined }
 }
 

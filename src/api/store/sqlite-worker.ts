@@ -34,6 +34,8 @@ function answer(request: SqliteRequest): unknown {
       return file.read(request.ask.fromSeq)
     case 'append':
       return file.append(request.ask.rows)
+    case 'recover':
+      return file.recover(request.ask.revision, path)
     case 'copy':
       return file.copyTo(request.ask.path)
     case 'compact':

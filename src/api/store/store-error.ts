@@ -7,6 +7,8 @@ export type StoreErrorCode =
   | 'future-revision'
   /** The commit is invalid whatever the state: no writes, a key twice, text that is not Unicode. */
   | 'invalid-write'
+  /** No space is left on the disk: nothing of the write is stored, and the store takes writes again once there is space. */
+  | 'store-full'
   /** The disk refused a write: the store is read-only from now on. */
   | 'store-failed'
   /** Old history could not be dropped; nothing else is affected. */
