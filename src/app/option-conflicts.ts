@@ -1,6 +1,6 @@
 import { type CommandName, ConfigError } from '../config/index.ts'
 import { cidrsOverlap } from '../model/ip.ts'
-import { missingOption } from '../node/proxy/index.ts'
+import { missingOption } from '../node/proxy/options.ts'
 import type { Options } from './context.ts'
 
 /** Refuses options that are valid one by one but cannot hold together. Throws one ConfigError with every problem. */

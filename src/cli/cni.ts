@@ -17,6 +17,8 @@ import { exitCodes } from './exit-code.ts'
 import { type AddCommand, addOptionFlags, type CliContext, loadCommandOptions, print } from './program.ts'
 import { withUser } from './with-user.ts'
 
+const cniOptions = ['config', 'cniConfDir', 'cniBinDir', 'cniCacheDir', 'controlSocket']
+
 /** `platnet cni …` runs CNI operations of this node by hand. */
 export const addCniCommand: AddCommand = (program, context) => {
   const cni = program.command('cni').description('shows and operates the CNI networks of this node')
@@ -32,7 +34,7 @@ type Work = (options: Options, context: CliContext, user: CniUser) => Promise<vo
 
 function addSubcommand(cni: Command, context: CliContext, name: string, description: string, work: Work): void {
   const command = cni.command(name).description(description)
-  addOptionFlags(command, 'agent').action(async () => {
+  addOptionFlags(command, 'agent', cniOptions).action(async () => {
     const options = await loadCommandOptions(command, context, 'agent')
     await withUser(context, false, (user) => work(options, context, user))
   })
@@ -57,7 +59,7 @@ function addDoctor(cni: Command, context: CliContext): void {
     .command('doctor')
     .description('finds what is wrong with the networks of this node')
     .option('--fix', 'repair leaked addresses, orphan chains, empty results and missing links', false)
-  addOptionFlags(command, 'agent').action(async ({ fix }: { fix: boolean }) => {
+  addOptionFlags(command, 'agent', cniOptions).action(async ({ fix }: { fix: boolean }) => {
     const options = await loadCommandOptions(command, context, 'agent')
     await withUser(context, false, async (user) => {
       if (fix) await repair(options, context, user)
@@ -91,7 +93,7 @@ function addSandboxCommand(
     .option('--ifname <name>', 'the interface in the namespace', 'eth0')
     .option('--pod <namespace/name>', 'the pod that plugins receive', 'default/cli')
     .addOption(publish.argParser(parsePublish).default([], 'none'))
-  addOptionFlags(command, 'agent').action(async (netns: string, flags: SandboxRequest) => {
+  addOptionFlags(command, 'agent', cniOptions).action(async (netns: string, flags: SandboxRequest) => {
     const options = await loadCommandOptions(command, context, 'agent')
     await withUser(context, name === 'add', (user) =>
       work(sandboxOfCli(netns, flags), cniRuntimeOfCli(options, user), context),

@@ -33,13 +33,15 @@ export const addDnsCommand: AddCommand = (program, context) => {
     .option('--dns-server <ip>', 'the server to ask, instead of the address of --cluster-dns')
     .option('--dns-port <port>', 'the port there', '53')
     .option('--tcp', 'ask over TCP')
-  addOptionFlags(command, 'agent').action(async (name: string, type: string, flags: QueryFlags) => {
-    const { values } = await loadCommandOptions(command, context, 'agent')
-    const question = readQuestion(name, type, flags, values.dns.clusterDns)
-    await printAnswer(question, context)
-    const isOurs = flags.dnsServer === undefined
-    if (isOurs) print(context, await explain(values.node.controlSocket, question))
-  })
+  addOptionFlags(command, 'agent', ['config', 'controlSocket', 'clusterDns']).action(
+    async (name: string, type: string, flags: QueryFlags) => {
+      const { values } = await loadCommandOptions(command, context, 'agent')
+      const question = readQuestion(name, type, flags, values.dns.clusterDns)
+      await printAnswer(question, context)
+      const isOurs = flags.dnsServer === undefined
+      if (isOurs) print(context, await explain(values.node.controlSocket, question))
+    },
+  )
 }
 
 function readQuestion(name: string, type: string, flags: QueryFlags, clusterDns: readonly Ip[]): Question {
@@ -51,7 +53,18 @@ function readQuestion(name: string, type: string, flags: QueryFlags, clusterDns:
     const known = Object.keys(DNS.Packet.TYPE).join(', ')
     throw new DnsQueryError('bad-question', `expected a record type (${known}), found ${JSON.stringify(type)}`)
   }
+  const problem = findNameProblem(name)
+  if (problem !== undefined) throw new DnsQueryError('bad-question', `${JSON.stringify(name)} is no name: ${problem}`)
   return { name, type: type.toUpperCase(), server, port, overTcp: flags.tcp === true }
+}
+
+/** Checks the limits of RFC 1035 section 2.3.4; any characters may stand in a label (RFC 2181 section 11). */
+function findNameProblem(name: string): string | undefined {
+  if (name === '.') return undefined
+  const labels = name.replace(/\.$/, '').split('.')
+  if (labels.includes('')) return 'expected labels that are not empty between the dots'
+  if (labels.some((label) => Buffer.byteLength(label) > 63)) return 'expected labels of at most 63 bytes'
+  return Buffer.byteLength(labels.join('.')) > 253 ? 'expected at most 253 bytes' : undefined
 }
 
 async function printAnswer(question: Question, context: CliContext): Promise<void> {

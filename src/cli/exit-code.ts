@@ -12,6 +12,7 @@ export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes]
 export function exitCodeOf(error: unknown): ExitCode {
   if (error instanceof ConfigError) return exitCodes.usage
   if (error instanceof AskError) return exitCodeOfAsking(error)
+  if (error instanceof PlatnetError && error.code === 'bad-question') return exitCodes.usage
   return isPrivilegeError(error) ? exitCodes.noPrivilege : exitCodes.failure
 }
 

@@ -23,7 +23,7 @@ export const addExplainCommand: AddCommand = (program, context) => {
       'the interface on which the packet arrives; that of the route to its source when not set',
     )
     .addOption(outputFlag())
-  addOptionFlags(command, 'agent').action(
+  addOptionFlags(command, 'agent', ['config', 'controlSocket']).action(
     async (
       source: string,
       target: string | undefined,

@@ -21,7 +21,7 @@ export const addLogsCommand: AddCommand = (program, context) => {
     .option('-f, --follow', 'go on until the container ends', false)
     .option('--tail <lines>', 'of what is there already only so many lines at the end', parseLines)
     .option('-p, --previous', 'the run before the last one', false)
-  addOptionFlags(command, 'agent').action(async (pod: string, flags: LogFlags) => {
+  addOptionFlags(command, 'agent', ['config', 'dataDir', 'podsDir']).action(async (pod: string, flags: LogFlags) => {
     const { values } = await loadCommandOptions(command, context, 'agent')
     const { container, previous, follow, tail } = flags
     const { namespace, name } = parsePodName(pod, flags.namespace)

@@ -9,7 +9,7 @@ export const addPlanCommand: AddCommand = (program, context) => {
     .command('plan')
     .description('shows how the rules of the kernel differ from what they should be; changes nothing')
     .addOption(outputFlag())
-  addOptionFlags(command, 'agent').action(async ({ output }: { output: string }) => {
+  addOptionFlags(command, 'agent', ['config', 'controlSocket']).action(async ({ output }: { output: string }) => {
     const { values } = await loadCommandOptions(command, context, 'agent')
     const plan = await askPlan(values.node.controlSocket)
     print(context, output === 'json' ? `${JSON.stringify(plan, undefined, 2)}\n` : renderPlan(plan))

@@ -10,6 +10,8 @@ interface PolicyFlags {
   readonly output: string
 }
 
+const policyOptions = ['config', 'kubeconfig', 'server', 'dataDir', 'controlSocket']
+
 /** Limit of the problems that are printed. */
 const maxProblems = 10
 
@@ -26,7 +28,7 @@ function addMatrix(policy: Command, context: CliContext): void {
     .description('prints who reaches whom on which port, of all pods of a namespace')
     .option('-n, --namespace <namespace>', 'the namespace', 'default')
     .addOption(outputFlag())
-  addOptionFlags(command, 'agent').action(async ({ namespace, output }: PolicyFlags) => {
+  addOptionFlags(command, 'agent', policyOptions).action(async ({ namespace, output }: PolicyFlags) => {
     const options = await readOptions(command, context)
     printAnswer(context, output, await askMatrix(options, namespace), renderMatrix)
   })
@@ -39,7 +41,7 @@ function addTest(policy: Command, context: CliContext): void {
     .requiredOption('-f, --file <file>', 'the manifest, YAML or JSON; - for standard input')
     .option('-n, --namespace <namespace>', 'of policies that name none', 'default')
     .addOption(outputFlag())
-  addOptionFlags(command, 'agent').action(async (flags: PolicyFlags & { readonly file: string }) => {
+  addOptionFlags(command, 'agent', policyOptions).action(async (flags: PolicyFlags & { readonly file: string }) => {
     const options = await readOptions(command, context)
     printAnswer(context, flags.output, await askEffect(options, flags.file, flags.namespace), renderEffect)
   })

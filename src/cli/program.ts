@@ -17,7 +17,7 @@ import type { ExitCode } from './exit-code.ts'
 export interface CliContext {
   readonly env: Readonly<Record<string, string | undefined>>
   /** Data. */
-  readonly stdout: { write(text: string): unknown }
+  readonly stdout: { write(text: string): unknown; readonly columns?: number }
   /** Messages. */
   readonly stderr: { write(text: string): unknown }
   /** For a command that did its work and ends with another code than 0; failures are thrown. */
@@ -40,13 +40,22 @@ export function buildProgram(context: CliContext, commands: readonly AddCommand[
     .version(versionText(build))
     .option('--debug', 'show the stack of an error')
     .showHelpAfterError('(--help lists the options)')
+    .configureHelp({ minWidthToWrap: 20 })
     .exitOverride()
     .configureOutput({
       writeOut: (text) => context.stdout.write(text),
       writeErr: (text) => context.stderr.write(text),
+      getOutHelpWidth: () => helpWidth(context),
+      getErrHelpWidth: () => helpWidth(context),
     })
   for (const add of commands) add(program, context)
   return program
+}
+
+/** Returns the width of the terminal, or of COLUMNS where the output is no terminal; 80 if neither is known. */
+function helpWidth({ stdout, env }: CliContext): number {
+  const columns = stdout.columns ?? Number(env['COLUMNS'])
+  return columns >= 20 ? columns : 80
 }
 
 /** Adds `-o text|json`; any other format is an error, so that a script never takes text for JSON. */
@@ -54,10 +63,14 @@ export function outputFlag(): Option {
   return new Option('-o, --output <format>', 'text or json').choices(['text', 'json']).default('text')
 }
 
-/** Adds the flags of the options that the named command takes, or of all options. */
-export function addOptionFlags(command: Command, name?: CommandName): Command {
-  for (const spec of Object.values<OptionGroup>(optionGroups).flatMap((group) => Object.values(group))) {
-    if (isTakenBy(name, spec)) command.addOption(new Option(spec.flag, optionHelp(spec)))
+/**
+ * Adds the flags of the options that the named command takes, or of all options. With `used` the help shows those alone; the others are accepted,
+ * so that one list of flags serves all commands.
+ */
+export function addOptionFlags(command: Command, name?: CommandName, used?: readonly string[]): Command {
+  for (const [key, spec] of Object.values<OptionGroup>(optionGroups).flatMap((group) => Object.entries(group))) {
+    const option = new Option(spec.flag, optionHelp(spec)).hideHelp(used?.includes(key) === false)
+    if (isTakenBy(name, spec)) command.addOption(option)
   }
   return command
 }

@@ -9,7 +9,7 @@ export const addStatusCommand: AddCommand = (program, context) => {
     .command('status')
     .description('shows what the running agent serves and what the kernel has')
     .addOption(outputFlag())
-  addOptionFlags(command, 'agent').action(async ({ output }: { output: string }) => {
+  addOptionFlags(command, 'agent', ['config', 'controlSocket']).action(async ({ output }: { output: string }) => {
     const { values } = await loadCommandOptions(command, context, 'agent')
     const status = await askStatus(values.node.controlSocket)
     print(context, output === 'json' ? `${JSON.stringify(status, undefined, 2)}\n` : renderStatus(status))
@@ -17,10 +17,14 @@ export const addStatusCommand: AddCommand = (program, context) => {
   })
 }
 
-function renderStatus({ nodeName, components, applied, proxy, policy, ingress, problems }: AgentStatus): string {
+function renderStatus(status: AgentStatus): string {
+  const { nodeName, components, applied, proxy, policy, ingress, problems } = status
   const lines = [
     `node ${nodeName}, state revision ${applied.revision}`,
-    ...Object.entries(components).map(([name, { level, message }]) => `  ${level.padEnd(8)} ${name}: ${message}`),
+    `  serves   ${describeServed(status).join(', ')}`,
+    ...Object.entries(components).map(
+      ([name, { level, message }]) => `  ${level.padEnd(8)} ${message === '' ? name : `${name}: ${message}`}`,
+    ),
     ...Object.entries(applied.planes).map(
       ([plane, revision]) =>
         `  applied  ${plane}: revision ${revision}${applied.failing.includes(plane) ? ', and fails since' : ''}`,
@@ -31,6 +35,16 @@ function renderStatus({ nodeName, components, applied, proxy, policy, ingress, p
     ...problems.map((problem) => `  problem  ${problem}`),
   ]
   return `${lines.join('\n')}\n`
+}
+
+/** Counts what this node serves; a family that serves as many Services as another one is not counted apart. */
+function describeServed({ proxy, policy, ingress }: AgentStatus): readonly string[] {
+  const counts = [
+    ...(proxy.length > 0 ? [`${Math.max(...proxy.map(({ services }) => services))} Services`] : []),
+    ...(policy ? [`${policy.policies} NetworkPolicies for ${policy.localPods} pods`] : []),
+    ...(ingress ? [`${ingress.ingresses.ours} Ingresses on ${ingress.hosts} hosts`] : []),
+  ]
+  return counts.length > 0 ? counts : ['nothing yet']
 }
 
 function renderProxy({

@@ -159,9 +159,8 @@ async function readText(file: string, kubeconfig: string, field: string): Promis
   try {
     return await readFile(file, 'utf8')
   } catch (cause) {
-    const why = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unreadable'
     const where = file === kubeconfig ? file : `${kubeconfig}: ${field}: ${file}`
-    throw new KubeconfigError('unreadable', `${where} cannot be read (${why})`, { cause })
+    throw new KubeconfigError('unreadable', `${where} cannot be read`, { cause })
   }
 }
 

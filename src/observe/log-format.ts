@@ -30,11 +30,25 @@ export function lineFormatter(format: LogFormat, colorize: boolean): (line: stri
     colorize,
     singleLine: true,
     messageKey: 'message',
-    messageFormat: (record) => visibleText(`${record['target']}: ${record['message']}`),
+    messageFormat: (record) =>
+      visibleText(`${record['target']}: ${record['message']}${formatFields(record['fields'])}`),
     translateTime: 'SYS:HH:MM:ss.l',
-    ignore: 'target',
+    ignore: 'target,fields',
   })
   return (line) => visibleColours(pretty(line))
+}
+
+/** Formats fields as ` key=value`, as tracing-subscriber does; a text with spaces is quoted, an object is JSON. */
+function formatFields(fields: unknown): string {
+  if (typeof fields !== 'object' || fields === null) return ''
+  return Object.entries(fields)
+    .map(([key, value]) => ` ${key}=${formatValue(value)}`)
+    .join('')
+}
+
+function formatValue(value: unknown): string {
+  if (typeof value !== 'string') return JSON.stringify(value) ?? 'undefined'
+  return /^[^\s"=]+$/.test(value) ? value : JSON.stringify(value)
 }
 
 /** sd-daemon(3) priorities; trace has no word of its own there. */

@@ -2,6 +2,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { get } from 'node:http'
+import { resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { runProgram } from '../../src/host/index.ts'
 import { detectCgroups } from '../../src/node/pods/cgroups.ts'
@@ -275,6 +276,34 @@ async function observeEnd() {
   return { leftovers: await lab.leftovers(), mirror: mirror?.status }
 }
 
+/** A pod whose agent has stopped: what cleanup leaves with and without --keep-pods. */
+async function observeCleanup() {
+  await lab.createPod('left', { command: ['sh', '-c', 'trap "" TERM; echo up; sleep 600'] })
+  await lab.waitReady('left')
+  const before = await lab.leftovers()
+  await lab.stopAgent()
+  const flags = [
+    '--data-dir=/run/platnet',
+    '--cni-conf-dir=/run/net.d',
+    '--cni-cache-dir=/run/cni',
+    '--control-socket=/run/agent.sock',
+  ]
+  const cleanup = (...more: string[]) =>
+    runProgram(resolve(import.meta.dirname, '../../scripts/platnet'), ['cleanup', '--yes', ...flags, ...more], {
+      timeoutMs: deadlineMs,
+    })
+  const kept = await cleanup('--keep-pods')
+  const afterKept = await lab.leftovers()
+  const ended = await cleanup()
+  return {
+    kept: kept.stdout,
+    isKept: JSON.stringify(before.namespaces) === JSON.stringify(afterKept.namespaces) && before.namespaces.length > 0,
+    ended: ended.stdout,
+    leftovers: await lab.leftovers(),
+    processes: lab.processes(),
+  }
+}
+
 await lab.build()
 await lab.startAgent()
 const seen: Record<string, unknown> = {}
@@ -286,6 +315,7 @@ for (const observe of [
   observeTrouble,
   observeRestarts,
   observeEnd,
+  observeCleanup,
 ]) {
   const startedMs = performance.now()
   seen[observe.name] = await observe()

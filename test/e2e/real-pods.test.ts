@@ -120,4 +120,14 @@ describe('pods that really run on one node', {
     for (const [what, names] of Object.entries(leftovers)) assert.deepEqual(names, [], what)
     assert.deepEqual(mirror, asCreated)
   })
+
+  test('cleanup with --keep-pods keeps pods that outlive the agent, without it ends them and leaves nothing', () => {
+    const { kept, isKept, ended, leftovers, processes } = seen.observeCleanup
+    assert.equal(isKept, true)
+    assert.match(kept, /^left: 1 pods with their networks; run cleanup without --keep-pods$/m)
+    assert.match(ended, /^ended the pod default\/left$/m)
+    assert.deepEqual(processes, [])
+    const { namespaces, links, addresses, results } = leftovers
+    assert.deepEqual([namespaces, links, addresses, results], [[], [], [], []])
+  })
 })

@@ -134,7 +134,10 @@ await untilAsync(
     seen.routes,
   deadlineMs,
 )
-const cleaned = await runProgram(launcher, ['cleanup', '--yes'], { netns: 'plt-node-2', timeoutMs: deadlineMs })
+const cleaned = await runProgram(launcher, ['cleanup', '--yes', '--keep-pods'], {
+  netns: 'plt-node-2',
+  timeoutMs: deadlineMs,
+})
 const left = (await runProgram('ip', ['route', 'show', 'proto', '143'], { netns: 'plt-node-2', timeoutMs })).stdout
 process.stdout.write(`${JSON.stringify({ ...seen, explained, cleaned: cleaned.stdout, left })}\n`)
 process.exit(0)

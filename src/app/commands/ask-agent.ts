@@ -58,6 +58,14 @@ export function askDnsExplanation(controlSocket: string, name: string, type: str
   return ask(controlSocket, `/dns/explain?${new URLSearchParams({ name, type })}`)
 }
 
+/** Tells whether an agent listens on the control socket. */
+export async function isAgentThere(controlSocket: string): Promise<boolean> {
+  return askStatus(controlSocket).then(
+    () => true,
+    (error) => !(error instanceof AskError && error.code === 'agent-away'),
+  )
+}
+
 async function ask<Answer>(controlSocket: string, path: string): Promise<Answer> {
   const { status, body } = await getOverSocket(controlSocket, path)
   if (status === 200) return JSON.parse(body)

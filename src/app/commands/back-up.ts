@@ -24,9 +24,17 @@ export async function backUp({ dataDir, dialect }: StoreOnDisk, file: string): P
       await download(paths.adminKubeconfig, temporary)
     }
     await rename(temporary, file)
+  } catch (cause) {
+    if (!isFileError(cause)) throw cause
+    throw new StoreError('backup-failed', `the backup ${file} cannot be written`, { cause })
   } finally {
     await rm(temporary, { force: true })
   }
+}
+
+/** Tells whether the system refused the file, such as ENOENT for its folder. */
+function isFileError(error: unknown): boolean {
+  return error instanceof Error && 'syscall' in error && 'path' in error
 }
 
 /** Replaces the store with a backup. Returns the revision at which the store continues. Throws StoreError. */

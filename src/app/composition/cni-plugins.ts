@@ -5,7 +5,7 @@ import { offerPlugins } from '../../node/cni/index.ts'
 export const shippedCniDir = resolve(import.meta.dirname, '../../../cni')
 
 /** Folders in which Debian and Fedora packages install the reference plugins. */
-const packagedPluginDirs = ['/usr/lib/cni', '/usr/libexec/cni']
+export const packagedPluginDirs = ['/usr/lib/cni', '/usr/libexec/cni']
 
 /** Links packaged plugins and `platnet-gate` into the first plugin folder. Resolves with the names of new links. */
 export async function offerPackagedPlugins([target]: readonly string[]): Promise<readonly string[]> {

@@ -1,4 +1,5 @@
 export { answerGateHere } from './answer-gate-here.ts'
+export { cleanupCni } from './cleanup.ts'
 export { CniError } from './errors.ts'
 export { examineNetworks } from './examine.ts'
 export { CniGate } from './gate.ts'

@@ -6,7 +6,7 @@ import type { Cidr } from '../../model/ip.ts'
 import { parseNetworkFile } from './parse-config.ts'
 
 /** File name of the default network list, in `net.d` and in `cni/` of the package. */
-const shippedFile = '10-platnet.conflist'
+export const shippedFile = '10-platnet.conflist'
 
 export interface ShippedNetwork {
   /** The package's `cni/` folder. */
@@ -51,7 +51,8 @@ export async function isNetworkOurs(configDir: string, otherwise: boolean): Prom
   return first === undefined ? otherwise : first === shippedFile
 }
 
-function isList(name: string): boolean {
+/** Tells whether a file of the configuration folder is a network or a list of plugins, by its name. */
+export function isList(name: string): boolean {
   return /\.(conf|conflist|json)$/.test(name)
 }
 

@@ -1,3 +1,4 @@
+export { ClusterDnsAddresses } from './bind/cluster-dns-addresses.ts'
 export { clusterDnsPod, dnsMirror } from './kube-dns/plan.ts'
 export { DnsPlane } from './plane/plane.ts'
 export { createDnsSources } from './sources/sources.ts'

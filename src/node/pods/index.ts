@@ -1,6 +1,7 @@
 export { detectCgroups } from './cgroups.ts'
 export { chooseRuntime } from './choose-runtime.ts'
 export { CniNetwork } from './cni-network.ts'
+export { type EndedPods, endPods } from './end-pods.ts'
 export { EngineRuntime } from './engine-runtime.ts'
 export { type LogOptions, type LogRequest, readLog } from './logs.ts'
 export { PodFolders } from './pod-folders.ts'

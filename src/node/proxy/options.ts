@@ -203,3 +203,16 @@ export const proxyOptions = declareOptions({
     description: 'The port of /healthz and /livez of the proxy; 0 for none',
   },
 })
+
+/** Returns the missing option without which no pod traffic is detected: pods would be masqueraded and lose local short-circuits. Undefined if none is missing. */
+export function missingOption(options: {
+  readonly detectLocalMode: DetectLocalMode
+  readonly podBridgeInterface?: string | undefined
+  readonly podInterfaceNamePrefix?: string | undefined
+}): string | undefined {
+  const { detectLocalMode: mode, podBridgeInterface, podInterfaceNamePrefix } = options
+  if (mode === 'BridgeInterface' && podBridgeInterface === undefined) return '--pod-bridge-interface'
+  return mode === 'InterfaceNamePrefix' && podInterfaceNamePrefix === undefined
+    ? '--pod-interface-name-prefix'
+    : undefined
+}

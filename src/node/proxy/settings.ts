@@ -66,17 +66,6 @@ export function planHealthAddresses(options: ProxyOptions, facts: NodeFacts): re
   return [...(ofIpv4 ?? ofFamily(own, 'IPv4')), ...(ofIpv6 ?? ofFamily(own, 'IPv6'))]
 }
 
-/** Returns the missing option without which no pod traffic is detected: pods would be masqueraded and lose local short-circuits. Undefined if none is missing. */
-export function missingOption(
-  options: Pick<ProxyOptions, 'detectLocalMode' | 'podBridgeInterface' | 'podInterfaceNamePrefix'>,
-): string | undefined {
-  const { detectLocalMode: mode, podBridgeInterface, podInterfaceNamePrefix } = options
-  if (mode === 'BridgeInterface' && podBridgeInterface === undefined) return '--pod-bridge-interface'
-  return mode === 'InterfaceNamePrefix' && podInterfaceNamePrefix === undefined
-    ? '--pod-interface-name-prefix'
-    : undefined
-}
-
 /** Undefined as long as it cannot be known: nothing is masqueraded on suspicion. */
 function localTraffic(family: IpFamily, options: ProxyOptions, node: Node | undefined): LocalTraffic | undefined {
   const bySource = (cidrs: readonly Cidr[]): LocalTraffic | undefined => {

@@ -5,8 +5,8 @@ import type { IpFamily } from '../../model/ip.ts'
 import { stateChain } from '../../netfilter/state-chain.ts'
 import type { Logger } from '../../observe/logger.ts'
 import { cleanByNft } from './cleanup-by-nft.ts'
-import { explainRestoreFailure, explainSaveFailure } from './errors.ts'
-import { findPrograms, readLegacyTableNames } from './flavour.ts'
+import { explainRestoreFailure, explainSaveFailure, RulesError } from './errors.ts'
+import { findPrograms, isMissing, readLegacyTableNames } from './flavour.ts'
 import type { Flavour } from './iptables.ts'
 
 /** The chains and hooks that were removed from one table. */
@@ -47,6 +47,11 @@ export async function cleanupRules(log: Logger, run: Run = runProgram): Promise<
       failures.push(error)
     }
   }
+  for (const family of ['IPv4', 'IPv6'] as const) {
+    const { cleaned, problems } = await cleanWithoutIptables(run, family)
+    removed.push(...cleaned)
+    failures.push(...problems)
+  }
   const sets = await removeSets(run).catch((error: unknown) => {
     failures.push(error)
     return 0
@@ -84,6 +89,49 @@ interface TableRef {
   readonly flavour: Flavour
   readonly program: string
   readonly table: string
+}
+
+/**
+ * Cleans by nft the tables that only a missing iptables-nft could clean. Legacy tables need iptables-legacy: without it their rules are
+ * unknown.
+ */
+async function cleanWithoutIptables(
+  run: Run,
+  family: IpFamily,
+): Promise<{ readonly cleaned: readonly TableCleanup[]; readonly problems: readonly unknown[] }> {
+  const programs = await findPrograms(run, family)
+  const has = (flavour: Flavour) => programs.some((each) => each.flavour === flavour)
+  const cleaned: TableCleanup[] = []
+  const problems: unknown[] = []
+  for (const table of has('nft') ? [] : await listNftTables(run, family, problems)) {
+    try {
+      const counts = await cleanByNft(run, family, table)
+      if (counts.chains + counts.hooks > 0) cleaned.push({ family, flavour: 'nft', table, ...counts })
+    } catch (error) {
+      problems.push(error)
+    }
+  }
+  const unread = has('legacy') ? [] : [...(await readLegacyTableNames(run, family))].sort()
+  if (unread.length > 0) problems.push(leftBehind(`the legacy tables ${unread.join(', ')} of ${family} cannot be read`))
+  return { cleaned, problems }
+}
+
+async function listNftTables(run: Run, family: IpFamily, problems: unknown[]): Promise<readonly string[]> {
+  try {
+    const { stdout } = await run('nft', ['list', 'tables', family === 'IPv4' ? 'ip' : 'ip6'], { timeoutMs })
+    const found = stdout.split('\n').map((line) => line.split(' ')[2] ?? '')
+    return tables.filter((table) => found.includes(table))
+  } catch (thrown) {
+    if (!isMissing(thrown)) throw thrown
+    problems.push(leftBehind(`the rules of ${family} cannot be read: neither iptables nor nft is installed`))
+    return []
+  }
+}
+
+function leftBehind(message: string): RulesError {
+  return new RulesError('not-found', `${message}; rules of Platnet may still stand`, {
+    remedy: 'install the package iptables and run cleanup again',
+  })
 }
 
 /** Lists only legacy tables that are in use: reading another one would load it. */

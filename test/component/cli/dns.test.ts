@@ -52,7 +52,18 @@ test('dns query shows the answer as a zone file has it, and ends with 1 where th
 test('dns query refuses what is no type, no server, no port', async () => {
   for (const args of [['WHAT'], ['A', '--dns-server', 'here'], ['A', '--dns-port', '70000']]) {
     const { code, err } = await platnet('dns', 'query', 'web.default', ...args)
-    assert.equal(code, 1)
+    assert.equal(code, 2)
     assert.match(err, /error: .*expected/)
+  }
+})
+
+test('dns query refuses at once what is no name, without a question', async () => {
+  const where = ['--dns-server', '127.0.0.1', '--dns-port', '9']
+  for (const name of ['a..b', '.a', '', `${'x'.repeat(64)}.b`, `${'x.'.repeat(127)}y`]) {
+    const startedMs = performance.now()
+    const { code, err } = await platnet('dns', 'query', name, ...where)
+    assert.equal(code, 2, name)
+    assert.match(err, /^error: ".*" is no name: expected /)
+    assert.ok(performance.now() - startedMs < 1000)
   }
 })

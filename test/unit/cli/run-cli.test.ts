@@ -6,11 +6,11 @@ import { type TestContext, test } from 'node:test'
 import { runCli } from '../../../src/cli/run-cli.ts'
 import { readBuildInfo, versionText } from '../../../src/observe/index.ts'
 
-async function platnet(args: readonly string[], env: Record<string, string> = {}) {
+async function platnet(args: readonly string[], env: Record<string, string> = {}, columns?: number) {
   const out: string[] = []
   const err: string[] = []
   const streams = {
-    stdout: { write: (text: string) => out.push(text) },
+    stdout: { write: (text: string) => out.push(text), ...(columns !== undefined && { columns }) },
     stderr: { write: (text: string) => err.push(text) },
   }
   const code = await runCli(['node', 'platnet', ...args], { env, ...streams })
@@ -89,4 +89,30 @@ test('config schema is JSON.', async () => {
   const { code, out } = await platnet(['config', 'schema'])
   assert.equal(code, 0)
   assert.equal(JSON.parse(out).type, 'object')
+})
+
+test('Help fills the width of the terminal, or COLUMNS, or 80 characters.', async () => {
+  const widest = async (env: Record<string, string>, columns?: number) => {
+    const { out } = await platnet(['status', '--help'], env, columns)
+    return Math.max(...out.split('\n').map((line) => line.length))
+  }
+  const [plain, wide, narrow] = [await widest({}), await widest({}, 160), await widest({ COLUMNS: '60' })]
+  assert.ok(plain > 60 && plain <= 80, `${plain}`)
+  assert.ok(wide > 80 && wide <= 160, `${wide}`)
+  assert.ok(narrow <= 60, `${narrow}`)
+})
+
+test('The help of a command that asks the agent shows the options that it uses, and it takes the others.', async () => {
+  const { out } = await platnet(['status', '--help'])
+  assert.deepEqual(
+    [...out.matchAll(/^ {2}(?:-\w, )?(--[\w-]+)/gm)].map(([, flag]) => flag),
+    ['--output', '--config', '--control-socket', '--help'],
+  )
+  const { err } = await platnet(['status', '--cluster-cidr', '10.0.0.0/8', '--control-socket', '/nonexistent/a.sock'])
+  assert.match(err, /^error: no agent answers on its control socket: connect ENOENT \/nonexistent\/a\.sock\n/)
+})
+
+test('An error names its cause once.', async () => {
+  const { err } = await platnet(['policy', 'matrix', '--kubeconfig', '/nonexistent/admin.kubeconfig'])
+  assert.equal(err.match(/ENOENT/g)?.length, 1, err)
 })

@@ -101,7 +101,7 @@ test('Under journald a line begins with its priority and has no time.', () => {
 test('On a terminal a record is one readable line.', () => {
   const { lines, logging } = record('info', 'pretty')
   logging.logger('a::b').warn('slow', { tookMs: 12 })
-  assert.match(lines[0] ?? '', /^\[\d\d:\d\d:\d\d\.\d+\] WARN: a::b: slow \{"fields":\{"tookMs":12\}\}\n$/)
+  assert.match(lines[0] ?? '', /^\[\d\d:\d\d:\d\d\.\d+\] WARN: a::b: slow tookMs=12\n$/)
 })
 
 test('The automatic format follows terminal, journal and everything else.', () => {
@@ -113,4 +113,10 @@ test('The automatic format follows terminal, journal and everything else.', () =
   assert.equal(chooseFormat('auto', { fd }, { JOURNAL_STREAM: '1:1' }), 'json')
   assert.equal(chooseFormat('auto', { fd }, {}), 'json')
   assert.equal(chooseFormat('json', { isTTY: true, fd }, journal), 'json')
+})
+
+test('Pretty lines show fields as key=value, quoted where a text has spaces.', () => {
+  const { lines, logging } = record('info', 'pretty')
+  logging.logger('platform_dns').info('it is so', { pid: 7, name: 'a b', zone: 'cluster.local', of: { x: [1] } })
+  assert.match(lines.join(''), /INFO: platform_dns: it is so pid=7 name="a b" zone=cluster\.local of=\{"x":\[1\]\}\n$/)
 })

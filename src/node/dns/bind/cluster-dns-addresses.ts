@@ -32,11 +32,15 @@ export class ClusterDnsAddresses {
     this.#log.info('the addresses of the cluster DNS are on this node', { addresses: missing, link: link.name })
   }
 
-  /** Removes the addresses at a clean stop. One that is gone already is no error. */
-  async remove(): Promise<void> {
-    if (networkInterfaces()[dummyLink.name] !== undefined) return deleteLink(dummyLink, this.#run)
-    for (const address of this.#addresses)
-      if (findLinkOf(address) === loopback.name) await removeHostAddress(loopback, address, this.#run)
+  /** Removes the addresses at a clean stop. One that is gone already is no error. Resolves with a line for each removal. */
+  async remove(): Promise<readonly string[]> {
+    if (networkInterfaces()[dummyLink.name] !== undefined) {
+      await deleteLink(dummyLink, this.#run)
+      return [`removed the link ${dummyLink.name} with the address of the cluster DNS`]
+    }
+    const held = this.#addresses.filter((address) => findLinkOf(address) === loopback.name)
+    for (const address of held) await removeHostAddress(loopback, address, this.#run)
+    return held.map((address) => `removed the address ${address} from ${loopback.name}`)
   }
 
   async #chooseLink(): Promise<{ readonly name: string }> {

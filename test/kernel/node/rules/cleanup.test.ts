@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Run } from '../../../../src/host/index.ts'
+import { describeError } from '../../../../src/model/errors.ts'
 import { cleanupRules } from '../../../../src/node/rules/index.ts'
 import { silentLogger } from '../../../../src/observe/logger.ts'
 import { skipReason, type TestNetns, withNetns } from '../../../helpers/netns.ts'
@@ -44,6 +46,40 @@ for (const flavour of ['nft', 'legacy'] as const) {
     }),
   )
 }
+
+test('cleanup without iptables removes what nft can and fails for what it cannot read', { skip, timeout: 60_000 }, () =>
+  withNetns(async (lab) => {
+    const netns = await lab.create()
+    await addForeignRules(netns, 'nft')
+    const before = await saveAll(netns, 'nft')
+    await writeRuleset(await makeWriter(netns, 'nft'), rulesetOf(3), hashOf('a'))
+    const without =
+      (...names: RegExp[]): Run =>
+      (file, args, options) =>
+        netns.run(names.some((name) => name.test(file)) ? '/no/such/program' : file, args, options)
+    const { removed, failures } = await cleanupRules(silentLogger, without(/^ip6?tables/))
+    assert.deepEqual(failures, [])
+    assert.deepEqual(
+      removed.map(({ table, flavour }) => [flavour, table]),
+      [
+        ['nft', 'nat'],
+        ['nft', 'filter'],
+      ],
+    )
+    assert.equal(await saveAll(netns, 'nft'), before)
+    await writeRuleset(await makeWriter(netns, 'legacy'), rulesetOf(1), hashOf('a'))
+    const left = await cleanupRules(silentLogger, without(/^ip6?tables/))
+    assert.match(
+      describeError(left.failures[0]),
+      /^the legacy tables filter, nat of IPv4 cannot be read; rules of Platnet may/,
+    )
+    const blind = await cleanupRules(silentLogger, without(/^ip6?tables/, /^nft$/))
+    assert.match(
+      describeError(blind.failures[0]),
+      /^the rules of IPv4 cannot be read: neither iptables nor nft is installed/,
+    )
+  }),
+)
 
 test('cleanup of both flavours at once loads no legacy table that is not in use', { skip, timeout: 60_000 }, () =>
   withNetns(async (lab) => {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Node } from '../../../../src/model/node.ts'
+import { missingOption } from '../../../../src/node/proxy/options.ts'
 import {
-  missingOption,
   type NodeFacts,
   type ProxyOptions,
   planHealthAddresses,
