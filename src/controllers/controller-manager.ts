@@ -14,6 +14,7 @@ import {
 } from './endpoints/index.ts'
 import { createEventTtlController } from './events/event-ttl-controller.ts'
 import { GarbageCollector } from './garbage/garbage-collector.ts'
+import { createIngressStatusController } from './ingress/ingress-status-controller.ts'
 import { createNamespaceController } from './namespaces/namespace-controller.ts'
 import { createRootCaController } from './namespaces/root-ca-controller.ts'
 import { createServiceAccountController } from './namespaces/service-account-controller.ts'
@@ -72,6 +73,7 @@ const factories: Readonly<Record<ControllerName, Factory>> = {
     source: 'node-controller',
     create: (context, { nodeGraceMs }) => createNodeLifecycleController(context, { graceMs: nodeGraceMs }),
   },
+  'ingress-status': { source: 'ingress-status-controller', create: createIngressStatusController },
 }
 
 /** The settings of the controllers beside their client. */

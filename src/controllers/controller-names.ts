@@ -16,6 +16,7 @@ export const controllerNames = [
   'event-ttl',
   'nodeipam',
   'nodelifecycle',
+  'ingress-status',
 ] as const
 
 export type ControllerName = (typeof controllerNames)[number]
