@@ -194,7 +194,8 @@ function counterLines(): readonly string[] {
 
 function clientLines({ limits }: HaproxySettings): readonly string[] {
   if (limits.connectionsPerClient === 0 && limits.requestsPerClient === 0) return []
-  return ['stick-table type ipv6 size 100k expire 30s store conn_cur,http_req_rate(1s)']
+  const rate = limits.requestsPerClient === 0 ? '' : ',http_req_rate(1s)'
+  return [`stick-table type ipv6 size 100k expire 30s store conn_cur${rate}`]
 }
 
 function bindLines(settings: HaproxySettings, hasDefault: boolean): readonly string[] {

@@ -65,12 +65,12 @@ export function hostEntries(
 
 /**
  * Lists the entries of a pattern as lines of maps; the pattern itself comes last, so that it is known once its routes are. haproxy looks for the
- * longest key that begins `HOST#PATH/#`: an exact path is the whole of it, a prefix ends in `/`, a fallback is `HOST#`.
+ * longest key that begins `HOSTPATH/#`: an exact path is the whole of it, a prefix ends in `/`. A fallback has the key `HOST#`, which it looks for then.
  */
 export function* linesOf(pattern: HostPattern, { exact, prefix, fallback }: HostEntries): Generator<MapEntry> {
   const host = pattern === '' ? anyHostKey : pattern
-  for (const [path, value] of exact) yield { map: 'paths', key: `${host}#${path}/#`, value }
-  for (const [path, value] of prefix) yield { map: 'paths', key: `${host}#${path}/`, value }
+  for (const [path, value] of exact) yield { map: 'paths', key: `${host}${path}/#`, value }
+  for (const [path, value] of prefix) yield { map: 'paths', key: `${host}${path}/`, value }
   if (fallback !== undefined) yield { map: 'paths', key: `${host}#`, value: fallback }
   if (host !== anyHostKey) yield { map: 'hosts', key: host, value: host }
 }

@@ -53,7 +53,7 @@ function areBroken(
 ): boolean {
   const linesOf = (text: string) => text.split('\n').filter((line) => line !== '').length
   if (mapNames.some((name) => linesOf(texts[name]) !== maps[name]?.size)) return true
-  const hosts = new Set(Array.from(maps['paths']?.keys() ?? [], (key) => key.split('#', 1)[0] ?? ''))
+  const hosts = new Set(Array.from(maps['paths']?.keys() ?? [], (key) => key.slice(0, hostLength(key))))
   return Array.from(hosts).some((host) => host !== anyHostKey && !maps['hosts']?.has(host))
 }
 
@@ -115,13 +115,18 @@ function readRoutes(maps: Readonly<Record<string, ReadonlyMap<string, string>>>)
   }
   for (const host of maps['hosts']?.keys() ?? []) entriesOf(host)
   for (const [key, value] of maps['paths'] ?? []) {
-    const split = key.indexOf('#')
-    const [entries, path] = [entriesOf(key.slice(0, split)), key.slice(split + 1)]
-    if (path === '') entries.fallback = value
+    const length = hostLength(key)
+    const [entries, path] = [entriesOf(key.slice(0, length)), key.slice(length)]
+    if (path === '#') entries.fallback = value
     else if (path.endsWith('/#')) entries.exact.set(path.slice(0, -2), value)
     else entries.prefix.set(path.slice(0, -1), value)
   }
   return routes
+}
+
+/** A host in the key of a path ends before its path, or before the sign of a fallback. */
+function hostLength(key: string): number {
+  return key.search(/[/#]/)
 }
 
 /** Reads `show ssl crt-list -n`: `FILE:LINE NAMES`. */

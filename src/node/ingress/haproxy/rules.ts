@@ -14,16 +14,24 @@ const validRequestId = '^[A-Za-z0-9._:+/=@-]{1,128}$'
 const validTraceparent =
   '^(?:00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}|(?!00|ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:-.*)?)$'
 
-/** The rules of a listener, from the connection to the choice of a proxy. */
+/**
+ * The rules of a listener, from the connection to the choice of a proxy. Most requests end at `allow`; the rules after it are for requests
+ * whose route is not found by one look.
+ */
 export function listenerRules(settings: HaproxySettings): readonly string[] {
   return [
+    `unique-id-format ${requestIdFormat}`,
     ...connectionRules(settings),
     ...handoverRules,
     ...strictnessRules(),
     ...limitRules(settings),
-    ...routeRules(),
     ...headerRules(),
     ...logRules(settings),
+    ...knownRouteRules(),
+    trackRule,
+    'http-request allow if { var(txn.route) -m found }',
+    ...otherRouteRules(settings),
+    trackRule,
     ...countRules(),
     'use_backend %[var(txn.route),field(1,|)]',
     `default_backend ${unroutedProxy}`,
@@ -32,10 +40,12 @@ export function listenerRules(settings: HaproxySettings): readonly string[] {
 
 function connectionRules({ limits }: HaproxySettings): readonly string[] {
   const { connectionsPerClient, requestsPerClient } = limits
-  if (connectionsPerClient === 0 && requestsPerClient === 0) return []
+  // The text of an address costs more than the rest of its header: haproxy makes it once for all requests of a connection.
+  const client = 'tcp-request session set-var(sess.client) src,concat()'
+  if (connectionsPerClient === 0 && requestsPerClient === 0) return [client]
   const track = `tcp-request connection track-sc1 src table ${clientsTable}`
   const reject = `tcp-request connection reject if { sc_conn_cur(1) gt ${connectionsPerClient} }`
-  return connectionsPerClient === 0 ? [track] : [track, reject]
+  return connectionsPerClient === 0 ? [track, client] : [track, reject, client]
 }
 
 /** Refuses what haproxy 2.6 lets through although RFC 9112 calls it ambiguous or wrong. */
@@ -60,38 +70,51 @@ function limitRules({ limits }: HaproxySettings): readonly string[] {
   ]
 }
 
+/** Tells that the target is an absolute URL (RFC 9112 section 3.2.2). haproxy writes every target of HTTP/2 so. */
+const absolute = '!{ url_beg / } !{ fc_http_major 2 } !{ url -m str * }'
+
 /**
- * Finds the host pattern (`txn.host`) and the route (`txn.route`, `PROXY|CLASS|INGRESS`) of a request: `node/ingress/match.ts`.
- * The first rule alone finds a host that is written as in its Ingress; conditions of the others fail early then.
+ * Finds the route (`txn.route`, `PROXY|CLASS|INGRESS`) of a request by one look, where its host is written as in an Ingress and one of the paths
+ * of that host matches. `base` is host and path; it cuts a host at a comma and takes one with a slash, so the host has to be a known one.
  */
-function routeRules(): readonly string[] {
+function knownRouteRules(): readonly string[] {
+  const isKnown = '{ req.fhdr(host) -m str -M -f hosts.map }'
+  return [
+    "http-request set-var(txn.route) 'base,concat(/#),map_beg(paths.map)' " +
+      `if { url_beg / } ${isKnown} or { fc_http_major 2 } { path -m found } ${isKnown}`,
+  ]
+}
+
+/** Finds the host pattern (`txn.host`) and the route of all other requests: `node/ingress/match.ts`. */
+function otherRouteRules(settings: HaproxySettings): readonly string[] {
   const unknown = '!{ var(txn.host) -m found }'
   const canonical = String.raw`req.fhdr(host),host_only,lower,regsub("\.$","")`
-  const absolute = '!{ url_beg / } !{ fc_http_major 2 } !{ url -m str * }'
   return [
-    'http-request set-var(txn.host) req.fhdr(host),lower,map_str(hosts.map)',
-    // RFC 9112 section 3.2.2; haproxy itself refuses an authority that is not the Host header.
-    String.raw`http-request set-header host '%[url,regsub("^[A-Za-z][A-Za-z0-9+.-]*://([^/?]*).*","\1")]' if ${unknown} ${absolute} !{ req.fhdr(host) -m found }`,
+    // haproxy itself refuses an authority that is not the Host header.
+    String.raw`http-request set-header host '%[url,regsub("^[A-Za-z][A-Za-z0-9+.-]*://([^/?]*).*","\1")]' if ${absolute} !{ req.fhdr(host) -m found }`,
+    `http-request set-header x-forwarded-host %[req.fhdr(host)] if ${absolute}`,
+    ...(settings.accessLog === 0 ? [] : [logHostRule]),
     `http-request set-uri '%[url,regsub("^[A-Za-z][A-Za-z0-9+.-]*://[^/?]*",""),regsub("^(?!/)","/")]' if ${absolute}`,
     // RFC 9112 section 3.2; HTTP/1.0 has no Host, and what it sends there is looked up and not found.
-    `http-request deny deny_status 400 if ${unknown} !{ req.ver 1.0 } !{ req.fhdr(host) -m reg '${validHost}' }`,
-    `http-request set-var(txn.host) '${canonical},map_str(hosts.map)' if ${unknown}`,
+    `http-request deny deny_status 400 if !{ req.ver 1.0 } !{ req.fhdr(host) -m reg '${validHost}' }`,
+    `http-request set-var(txn.host) '${canonical},map_str(hosts.map)'`,
     String.raw`http-request set-var(txn.host) '${canonical},regsub("^[^.]+\.","*."),map_str(hosts.map)' if ${unknown}`,
     `http-request set-var(txn.host) str(*) if ${unknown}`,
     'http-request set-var(txn.path) path',
     // The target of OPTIONS may be no path, and then begins with no prefix.
     'http-request set-var(txn.path) str(*) if !{ path -m found }',
     // Keys of paths end in `/`, of exact ones in `/#`, so that the longest one is the route (`map-entries.ts`).
-    "http-request set-var(txn.route) 'var(txn.host),concat(#,txn.path,/#),map_beg(paths.map)'",
+    "http-request set-var(txn.route) 'var(txn.host),concat(,txn.path,/#),map_beg(paths.map)'",
     ...fallbackRules(),
   ]
 }
 
-/** For a request that no path of its host matches, where the host has no default backend. */
+/** For a request that no path of its host matches: the default backend of the host, then that of all. */
 function fallbackRules(): readonly string[] {
   const missing = 'if !{ var(txn.route) -m found }'
   return [
-    `http-request set-var(txn.route) 'str(*#*),map_beg(paths.map)' ${missing}`,
+    `http-request set-var(txn.route) 'var(txn.host),concat(#),map_str(paths.map)' ${missing}`,
+    `http-request set-var(txn.route) 'str(*#),map_str(paths.map)' ${missing}`,
     `http-request set-var(txn.route) str(${unroutedProxy}|none|) ${missing}`,
   ]
 }
@@ -104,10 +127,10 @@ function headerRules(): readonly string[] {
   const upgrade = 'req.fhdr(upgrade)'
   return [
     `http-request del-header '${droppedHeaders}' -m reg`,
-    'http-request add-header x-forwarded-for %[src]',
+    'http-request add-header x-forwarded-for %[var(sess.client)]',
     'http-request add-header x-forwarded-proto %[ssl_fc,iif(https,http)]',
     'http-request add-header x-forwarded-host %[req.fhdr(host)]',
-    'http-request add-header x-forwarded-port %[dst_port]',
+    'http-request add-header x-forwarded-port %fp',
     // A backend that changed to HTTP/2 would serve requests that no rule has seen.
     `http-request del-header upgrade if { ${upgrade} -m sub -i h2c }`,
     // Other names in Connection would make the next proxy drop the headers above.
@@ -116,35 +139,41 @@ function headerRules(): readonly string[] {
   ]
 }
 
+/** Passes the identifier and the trace of a client if they are valid; a trace that is made here has the made identifier. */
 function traceRules(): readonly string[] {
   const isRequestId = `{ req.fhdr(x-request-id) -m reg '${validRequestId}' } { req.fhdr_cnt(x-request-id) eq 1 }`
   const isTraced = `{ req.fhdr(traceparent) -m reg '${validTraceparent}' } { req.fhdr_cnt(traceparent) eq 1 }`
   return [
-    `http-request set-header x-request-id ${randomDigits(27)} unless ${isRequestId}`,
-    `http-request set-var(txn.traced) bool(true) if ${isTraced}`,
-    'http-request del-header tracestate if !{ var(txn.traced) -m found }',
-    `http-request set-header traceparent 00-${randomDigits(32)}-${randomDigits(16)}-00 if !{ var(txn.traced) -m found }`,
+    `http-request set-header x-request-id %[unique-id] unless ${isRequestId}`,
+    `http-request del-header tracestate unless ${isTraced}`,
+    `http-request set-header traceparent 00-%[unique-id]-%[unique-id,bytes(16)]-00 unless ${isTraced}`,
   ]
 }
 
-/** Writes a format for so many decimal digits, which are hexadecimal ones too; haproxy makes them several times faster than a UUID. */
-function randomDigits(count: number): string {
-  const lengths = [...Array<number>(Math.floor(count / 9)).fill(9), count % 9].filter((length) => length > 0)
-  return lengths.map((length) => `%[rand(${9 * 10 ** (length - 1)}),add(${10 ** (length - 1)})]`).join('')
-}
+/** 32 decimal digits, which are hexadecimal ones too: the seconds, and 18 at random. haproxy makes them several times faster than a UUID. */
+const requestIdFormat = `0000%Ts${'%[rand(900000000),add(100000000)]'.repeat(2)}`
 
 /** Texts for the access log, short enough for one write to a pipe (pipe(7), PIPE_BUF). */
+function logText(name: string, sample: string, bytes: number): string {
+  return `http-request set-var(txn.${name}) ${sample},bytes(0,${bytes}),json(utf8s)`
+}
+
+const logHostRule = logText('loghost', 'req.fhdr(host),lower', 255)
+
 function logRules({ accessLog }: HaproxySettings): readonly string[] {
   if (accessLog === 0) return []
-  const text = (name: string, sample: string, bytes: number) =>
-    `http-request set-var(txn.${name}) ${sample},bytes(0,${bytes}),json(utf8s)`
   return [
-    text('loghost', 'req.fhdr(host),lower', 255),
-    text('logpath', 'var(txn.path)', 1024),
-    text('logmethod', 'method', 32),
-    text('logid', 'req.fhdr(x-request-id)', 128),
+    'http-request set-var(txn.host) req.fhdr(host),map_str(hosts.map)',
+    logHostRule,
+    logText('logpath', 'str(*)', 1),
+    logText('logpath', 'path', 1024),
+    logText('logmethod', 'method', 32),
+    logText('logid', 'req.fhdr(x-request-id)', 128),
   ]
 }
+
+/** Sets the counters of the Ingress; does nothing without a route, or where they are set. */
+const trackRule = `http-request track-sc0 var(txn.route),field(2,|,0) table ${countersTable}`
 
 /**
  * Counts every answer, also those that haproxy makes itself, by `CLASS|INGRESS` and status code. Only the sample `sc_inc_gpc` counts there: rules for
@@ -152,10 +181,7 @@ function logRules({ accessLog }: HaproxySettings): readonly string[] {
  */
 function countRules(): readonly string[] {
   const conditions = codeConditions()
-  return [
-    `http-request track-sc0 var(txn.route),field(2,|,0) table ${countersTable}`,
-    ...countedCodes.map(
-      (_, index) => `http-after-response allow if ${conditions[index]} { sc_inc_gpc(${index},0) gt 0 }`,
-    ),
-  ]
+  return countedCodes.map(
+    (_, index) => `http-after-response allow if ${conditions[index]} { sc_inc_gpc(${index},0) gt 0 }`,
+  )
 }

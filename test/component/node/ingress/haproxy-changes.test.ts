@@ -291,8 +291,8 @@ describe('haproxy outlives the driver', { skip: haproxySkipReason() }, () => {
     await lab.driver.apply(table, wholeChange(table))
     const disorder = [
       'del map hosts.map a.example.com',
-      'add map paths.map b.example.com#/x/ rr.h1.1|exact|default/test',
-      'add map paths.map b.example.com#/x/ rr.h1.2|exact|default/test',
+      'add map paths.map b.example.com/x/ rr.h1.1|exact|default/test',
+      'add map paths.map b.example.com/x/ rr.h1.2|exact|default/test',
     ]
     await new HaproxyProcess(lab.folder).ask(async (socket) => {
       for (const command of disorder) assert.equal(await socket.ask(command), '')

@@ -60,9 +60,15 @@ describe('haproxy passes requests on', { skip: haproxySkipReason() }, () => {
     assert.equal(seen['x-forwarded-for'], '127.0.0.1')
   })
 
+  test('an absolute target without a Host header names the host, also in X-Forwarded-Host', async () => {
+    const { body } = await sendRaw(lab.httpPort, 'GET http://a.example.com/x HTTP/1.0\r\n\r\n')
+    const { url, headers } = JSON.parse(body)
+    assert.deepEqual([url, headers.host, headers['x-forwarded-host']], ['/x', 'a.example.com', 'a.example.com'])
+  })
+
   test('a request gets an identifier and a trace unless it brings valid ones', async () => {
     const made = await headersFor('x-request-id: bad id\r\ntraceparent: 00-0-0-0\r\ntracestate: a=b\r\n')
-    assert.match(made['x-request-id'] ?? '', /^[0-9]{27}$/)
+    assert.match(made['x-request-id'] ?? '', /^[0-9]{32}$/)
     assert.match(made['traceparent'] ?? '', /^00-[0-9a-f]{32}-[0-9a-f]{16}-00$/)
     assert.equal(made['tracestate'], undefined)
     const trace = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
@@ -91,6 +97,7 @@ describe('haproxy passes requests on', { skip: haproxySkipReason() }, () => {
     'two Host headers that differ': `GET / HTTP/1.1\r\n${host}Host: b.example.com\r\n\r\n`,
     'no Host header': 'GET / HTTP/1.1\r\n\r\n',
     'a Host header that is no host': 'GET / HTTP/1.1\r\nHost: a.example.com#/x\r\n\r\n',
+    'a Host header with a path': 'GET /x HTTP/1.1\r\nHost: a.example.com/\r\n\r\n',
     'an authority that is not the Host header': `GET http://b.example.com/ HTTP/1.1\r\n${host}\r\n`,
     'a NUL in a header': `GET / HTTP/1.1\r\n${host}X: a\0b\r\n\r\n`,
     'a bare CR in a header': `GET / HTTP/1.1\r\n${host}X: a\rb\r\n\r\n`,
