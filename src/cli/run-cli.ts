@@ -19,6 +19,7 @@ const commandLoaders = new Map<string, () => Promise<AddCommand>>([
   ['dns', async () => (await import('./dns.ts')).addDnsCommand],
   ['logs', async () => (await import('./logs.ts')).addLogsCommand],
   ['cni', async () => (await import('./cni.ts')).addCniCommand],
+  ['console', async () => (await import('./console.ts')).addConsoleCommand],
   ['demo', async () => (await import('./demo.ts')).addDemoCommand],
   ['version', async () => (await import('./version.ts')).addVersionCommand],
   ['completion', async () => (await import('./completion/index.ts')).addCompletionCommand],

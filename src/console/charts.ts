@@ -34,9 +34,12 @@ const memory: ChartSpec = {
 
 const processor: ChartSpec = {
   id: 'cpu',
-  title: 'Processor',
+  title: 'Processor (of one core)',
   unit: 'percent',
-  series: [{ label: 'of one core', tone: 'main', kind: 'rate', metric: 'process_cpu_seconds_total', scale: 100 }],
+  series: [
+    { label: 'user', tone: 'main', kind: 'rate', metric: 'process_cpu_user_seconds_total', scale: 100 },
+    { label: 'system', tone: 'second', kind: 'rate', metric: 'process_cpu_system_seconds_total', scale: 100 },
+  ],
 }
 
 /** Mean and 99th percentile of a histogram of seconds, in milliseconds. */

@@ -80,7 +80,7 @@ export function endpointAt(address: string, changes: Partial<Endpoint> = {}): En
   return { address: ip(address), ready: true, serving: true, terminating: false, nodeName: 'node-1', ...changes }
 }
 
-function sliceOf({ key, ports }: Service, endpoints: readonly Endpoint[]): EndpointSlice {
+export function sliceOf({ key, ports }: Service, endpoints: readonly Endpoint[]): EndpointSlice {
   return {
     source: `endpointslices/${key}-1`,
     service: key,

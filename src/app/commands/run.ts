@@ -120,11 +120,9 @@ async function composeServer(
   context: AppContext,
 ): Promise<{ readonly components: readonly Component[]; readonly drain: () => Promise<void> }> {
   const server = context.options.values.app.components.includes('api') ? await createServerSide(context) : undefined
-  const components = [
-    ...(server ? [server, ...(await composeConsole(context))] : []),
-    ...(await composeManagers(context)),
-    ...createIdleMemory(serverLog(context)),
-  ]
+  const managers = await composeManagers(context)
+  const console = server ? await composeConsole(context, [server, ...managers]) : []
+  const components = [...(server ? [server] : []), ...managers, ...console, ...createIdleMemory(serverLog(context))]
   return { components, drain: async () => server?.drain() }
 }
 
@@ -134,10 +132,10 @@ async function createServerSide(context: AppContext): Promise<ServerSide> {
   return new ServerSide(context)
 }
 
-async function composeConsole(context: AppContext): Promise<readonly Component[]> {
+async function composeConsole(context: AppContext, parts: readonly Component[]): Promise<readonly Component[]> {
   if (!context.options.values.console.console) return []
   const { composeClusterDoor } = await import('../composition/compose-cluster-door.ts')
-  return [composeClusterDoor(context)]
+  return [composeClusterDoor(context, parts)]
 }
 
 /** Loads controllers and client on demand: an API server alone needs less memory without them. */

@@ -20,13 +20,15 @@ import { describeIssues } from './flow-question.ts'
 
 export interface ClusterConsoleParts {
   readonly context: AppContext
+  /** The parts of the server, whose health is shown. */
+  readonly parts: readonly Component[]
   /** Whether the agent of this machine has a console beside this one. */
   readonly hasAgent: boolean
   readonly log: Logger
 }
 
 /** The console of the cluster: a client of the API server beside it, with the identity of the controllers, that only reads. */
-export async function createClusterConsole({ context, hasAgent, log }: ClusterConsoleParts): Promise<Console> {
+export async function createClusterConsole({ context, parts, hasAgent, log }: ClusterConsoleParts): Promise<Console> {
   const { app, console } = context.options.values
   const client = new ApiClient(await loadKubeconfig(dataPaths(app.dataDir).controllersKubeconfig))
   let state: LiveNodeState | undefined
@@ -38,7 +40,7 @@ export async function createClusterConsole({ context, hasAgent, log }: ClusterCo
     charts: clusterCharts,
     read: (names) => context.metrics.read(names),
     open: async () => {
-      const opened = await openCluster(client, log)
+      const opened = await openCluster(client, parts, log)
       state = opened.state
       return opened
     },
@@ -52,7 +54,7 @@ interface OpenCluster extends LiveSource {
 }
 
 /** Starts the informers; they keep trying while the API server is away. */
-async function openCluster(client: ApiClient, log: Logger): Promise<OpenCluster> {
+async function openCluster(client: ApiClient, parts: readonly Component[], log: Logger): Promise<OpenCluster> {
   const state = new LiveNodeState(log.child('state'))
   const lists = new ClusterLists()
   const connection = new ClusterConnection({
@@ -67,7 +69,7 @@ async function openCluster(client: ApiClient, log: Logger): Promise<OpenCluster>
     state,
     services: state,
     documents: {
-      status: () => ({ components: describe(connection), problems: [] }),
+      status: () => ({ components: describe([...parts, connection]), problems: [] }),
       nodes: () => lists.nodes(),
       events: () => lists.events(),
     },
@@ -75,8 +77,7 @@ async function openCluster(client: ApiClient, log: Logger): Promise<OpenCluster>
   }
 }
 
-function describe(connection: ClusterConnection) {
-  const parts: readonly Component[] = connection.sources.length === 0 ? [connection] : connection.sources
+function describe(parts: readonly Component[]) {
   return Object.fromEntries(parts.map((part) => [part.name, part.health()]))
 }
 

@@ -62,6 +62,7 @@ export class ConsoleDoor implements Component {
     const { access, log } = this.#parts
     const refused = refuseForeignPage(message) ?? (await refusal(access, 'console', message))
     if (refused !== undefined) return sendAnswer(message, response, refused)
+    if (message.method === 'OPTIONS') return sendAnswer(message, response, optionsAnswer)
     try {
       const console = await this.#load()
       await console.handle(message, response)
@@ -80,6 +81,9 @@ export class ConsoleDoor implements Component {
     return this.#console
   }
 }
+
+/** For `platnet console`, which asks whether a console is there without a reason to load it. */
+const optionsAnswer = { status: 200, body: '', headers: { allow: 'GET, HEAD', 'x-platnet-console': '1' } }
 
 /** Gives the paths of the console to it, and all others to the other handler. */
 export function besideConsole(console: RequestListener, others: RequestListener): RequestListener {

@@ -74,7 +74,10 @@ const serviceQuery = z.object({
 /** Limit of the ports whose chains are listed for one answer: each takes a run of iptables. */
 const maxCountedPorts = 8
 
-/** Explains a Service with how many connections each endpoint got since its rules were written. */
+/**
+ * Explains a Service with how many connections each endpoint got since its rules were written. A family that does not serve it is left out
+ * where the other one does.
+ */
 async function answerService(families: readonly CountedFamily[], query: URLSearchParams): Promise<ConsoleAnswer> {
   const parsed = serviceQuery.safeParse(Object.fromEntries(query))
   if (!parsed.success) return { status: 400, body: { error: describeIssues(parsed.error) } }
@@ -82,12 +85,14 @@ async function answerService(families: readonly CountedFamily[], query: URLSearc
     const explained = plane.view.explainService(parsed.data.service)
     return explained === undefined ? [] : [countConnections(explained, writer)]
   })
-  if (answers.length === 0)
+  const explained = await Promise.all(answers)
+  if (explained.length === 0)
     return {
       status: 404,
       body: { error: `this node knows no Service ${parsed.data.service}, or runs without the proxy` },
     }
-  return { status: 200, body: { families: await Promise.all(answers) } }
+  const served = explained.filter(({ ports }) => ports.length > 0)
+  return { status: 200, body: { families: served.length > 0 ? served : explained } }
 }
 
 async function countConnections({ ports, chains, ...rest }: ServiceExplanation, writer: CountedFamily['writer']) {

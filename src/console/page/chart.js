@@ -7,7 +7,8 @@ import { maxPoints } from './store.js'
 
 const [width, height] = [360, 96]
 const intervalMs = 5_000
-const spanMs = maxPoints * intervalMs
+/** The time axis grows with the points, from a minute to a quarter of an hour. */
+const [shortestMs, longestMs] = [60_000, maxPoints * intervalMs]
 
 /** One chart over the last quarter of an hour: lines, the scale, and the values now or under the pointer. */
 class ChartView {
@@ -17,6 +18,7 @@ class ChartView {
   #points = []
   /** @type {number | undefined} index of the point under the pointer */
   #pointed
+  #spanMs = shortestMs
   #top = el('span', { class: 'chart-top' })
   #when = el('span', { class: 'chart-when' })
   #values
@@ -41,7 +43,7 @@ class ChartView {
         viewBox: `0 0 ${width} ${height}`,
         preserveAspectRatio: 'none',
         role: 'img',
-        'aria-label': `${chart.title}, last 15 minutes`,
+        'aria-label': `${chart.title}, up to the last 15 minutes`,
         pointermove: (event) => this.#point(event),
         pointerleave: () => this.#leave(),
       },
@@ -66,8 +68,9 @@ class ChartView {
     const series = this.#chart.series.map((_, index) => points.map((point) => point[1 + this.#offset + index] ?? null))
     const highest = niceCeiling(Math.max(0, ...series.flat().filter((value) => value !== null)))
     const end = points.at(-1)?.[0] ?? Date.now()
+    this.#spanMs = Math.min(Math.max(end - (points[0]?.[0] ?? end), shortestMs), longestMs)
     for (const [index, values] of series.entries())
-      this.#lines[index]?.setAttribute('d', path(points, values, highest, end))
+      this.#lines[index]?.setAttribute('d', path(points, values, { highest, endMs: end, spanMs: this.#spanMs }))
     setText(this.#top, quantity(highest, this.#chart.unit))
     this.#showValues()
   }
@@ -77,10 +80,10 @@ class ChartView {
     const box = /** @type {Element} */ (event.currentTarget).getBoundingClientRect()
     const end = this.#points.at(-1)?.[0]
     if (end === undefined) return
-    const atMs = end - (1 - (event.clientX - box.left) / box.width) * spanMs
+    const atMs = end - (1 - (event.clientX - box.left) / box.width) * this.#spanMs
     const distances = this.#points.map(([pointMs]) => Math.abs(pointMs - atMs))
     this.#pointed = distances.indexOf(Math.min(...distances))
-    const x = width * (1 - (end - (this.#points[this.#pointed]?.[0] ?? end)) / spanMs)
+    const x = width * (1 - (end - (this.#points[this.#pointed]?.[0] ?? end)) / this.#spanMs)
     this.#cursor.setAttribute('x1', String(x))
     this.#cursor.setAttribute('x2', String(x))
     this.#showValues()
@@ -95,7 +98,8 @@ class ChartView {
 
   #showValues() {
     const point = this.#points[this.#pointed ?? this.#points.length - 1]
-    setText(this.#when, this.#pointed === undefined || point === undefined ? '' : clock(point[0]))
+    const minutes = Math.round(this.#spanMs / 60_000)
+    setText(this.#when, this.#pointed === undefined || point === undefined ? `${minutes} min` : clock(point[0]))
     for (const [index, value] of this.#values.entries())
       setText(value, quantity(point?.[1 + this.#offset + index], this.#chart.unit))
   }
@@ -104,10 +108,9 @@ class ChartView {
 /**
  * @param {readonly TimedPoint[]} points
  * @param {readonly (number | null)[]} values
- * @param {number} highest
- * @param {number} endMs
+ * @param {{ highest: number, endMs: number, spanMs: number }} axes
  */
-function path(points, values, highest, endMs) {
+function path(points, values, { highest, endMs, spanMs }) {
   let text = ''
   let lastMs = Number.NEGATIVE_INFINITY
   for (const [index, value] of values.entries()) {

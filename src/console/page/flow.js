@@ -77,7 +77,7 @@ function drawEndpoint(endpoint, y, middle, total) {
   const share = total > 0 ? perSecond / total : 0
   const classes = ['flow-line', toneOf(endpoint), isUsed ? 'used' : 'out', perSecond > 0 ? 'running' : '']
   const line = svg('path', { class: classes.join(' '), d: curve(width * 0.45, middle, width - nodeWidth, y) })
-  line.style.strokeWidth = `${1 + 7 * share}px`
+  line.style.strokeWidth = `${1.2 + 5 * share}px`
   const rate = perSecond > 0 ? ` ${quantity(perSecond, 'per second')}` : ''
   return svg(
     'g',

@@ -79,7 +79,7 @@ function drawFrame() {
   if (hello === undefined || json === drawnHello) return
   drawnHello = json
   const title = /** @type {HTMLElement} */ (document.querySelector('#title'))
-  setText(title, hello.title)
+  fill(title, hello.scope === 'node' && el('span', { class: 'quiet' }, 'Node '), hello.title)
   title.title = `platnet ${hello.version}`
   document.title = `${hello.title} – platnet`
   fill(

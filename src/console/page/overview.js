@@ -79,9 +79,10 @@ function newTile(tiles) {
  */
 function serviceTiles({ rows, complete, synced }) {
   if (!complete || !synced) return [{ label: 'Services', value: '–', note: 'waiting for the first list' }]
-  let [faulty, ready, total] = [0, 0, 0]
+  let [none, partly, ready, total] = [0, 0, 0, 0]
   for (const row of rows.values()) {
-    if (row[6] === 'none' || row[6] === 'partly') faulty += 1
+    if (row[6] === 'none') none += 1
+    if (row[6] === 'partly') partly += 1
     ready += row[4]
     total += row[5]
   }
@@ -89,8 +90,8 @@ function serviceTiles({ rows, complete, synced }) {
     {
       label: 'Services',
       value: count(rows.size),
-      note: faulty === 0 ? 'all have endpoints' : `${plural(faulty, 'lacks', 'lack')} endpoints`,
-      ...(faulty > 0 && { tone: 'warn' }),
+      note: endpointsNote(none, partly),
+      ...(none + partly > 0 && { tone: 'warn' }),
     },
     {
       label: 'Endpoints ready',
@@ -99,6 +100,15 @@ function serviceTiles({ rows, complete, synced }) {
       ...(ready < total && { tone: 'warn' }),
     },
   ]
+}
+
+/**
+ * @param {number} none
+ * @param {number} partly
+ */
+function endpointsNote(none, partly) {
+  const notes = [none > 0 && `${count(none)} without endpoints`, partly > 0 && `${count(partly)} incomplete`]
+  return notes.filter(Boolean).join(', ') || 'all have endpoints'
 }
 
 /**
@@ -172,7 +182,8 @@ const tones = { ok: 'good', degraded: 'bad', unknown: 'warn', stopped: 'idle' }
  * @param {any} status
  */
 function drawParts(list, status) {
-  const components = Object.entries(status?.components ?? {})
+  const isOk = (/** @type {[string, any]} */ [, { level }]) => Number(level === 'ok')
+  const components = Object.entries(status?.components ?? {}).sort((one, other) => isOk(one) - isOk(other))
   fillChanged(
     list,
     ...components.map(([name, health]) =>

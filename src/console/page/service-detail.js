@@ -189,9 +189,7 @@ function endpointTable(endpoints) {
         el(
           'tr',
           {},
-          ...['Endpoint', 'Where', 'Why', ...(hasCounts ? ['Connections'] : [])].map((text) =>
-            el('th', { scope: 'col' }, text),
-          ),
+          ...['Endpoint', 'Why', ...(hasCounts ? ['Connections'] : [])].map((text) => el('th', { scope: 'col' }, text)),
         ),
       ),
       el('tbody', {}, ...shown.map((endpoint) => endpointRow(endpoint, hasCounts))),
@@ -205,12 +203,18 @@ function endpointTable(endpoints) {
  * @param {boolean} hasCounts
  */
 function endpointRow({ name, node, target, isUsed, conditions, reason, connections, perSecond }, hasCounts) {
+  const where = [target, node && `on ${node}`].filter(Boolean).join(' ')
   const rate = perSecond === undefined ? '' : ` (${quantity(perSecond, 'per second')})`
   return el(
     'tr',
     {},
-    el('td', { class: 'mono' }, sign(toneOf({ isUsed, conditions }), isUsed ? 'in' : 'out'), name),
-    el('td', {}, target ?? '', node && el('span', { class: 'quiet' }, ` on ${node}`)),
+    el(
+      'td',
+      { class: 'endpoint' },
+      sign(toneOf({ isUsed, conditions }), isUsed ? 'in' : 'out'),
+      el('span', { class: 'mono' }, name),
+      where !== '' && el('div', { class: 'quiet' }, where),
+    ),
     el('td', {}, reason, el('span', { class: 'chips' }, ...conditionChips(conditions))),
     hasCounts && el('td', { class: 'number' }, connections === undefined ? '' : `${count(connections)}${rate}`),
   )

@@ -1,0 +1,22 @@
+import { type ConsoleState, findConsoles } from '../app/commands/console.ts'
+import { exitCodes } from './exit-code.ts'
+import { type AddCommand, addOptionFlags, loadCommandOptions, outputFlag, print } from './program.ts'
+
+/** `platnet console` prints the addresses of the web consoles of this machine; exit code 1 if none answers. */
+export const addConsoleCommand: AddCommand = (program, context) => {
+  const command = program
+    .command('console')
+    .description('prints the address of the web console of this node and of the cluster')
+    .addOption(outputFlag())
+  addOptionFlags(command, 'agent').action(async ({ output }: { output: string }) => {
+    const { values } = await loadCommandOptions(command, context, 'agent')
+    const consoles = await findConsoles(values.console)
+    print(context, output === 'json' ? `${JSON.stringify(consoles, undefined, 2)}\n` : consoles.map(render).join(''))
+    if (!consoles.some(({ answers }) => answers)) context.finish(exitCodes.failure)
+  })
+}
+
+function render({ scope, url, answers, option }: ConsoleState): string {
+  const missing = `  does not answer: no daemon with a console has that port (--console, ${option})`
+  return `${scope.padEnd(8)} ${url}${answers ? '' : missing}\n`
+}
