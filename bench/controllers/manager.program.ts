@@ -3,6 +3,7 @@ import { ApiClient, loadKubeconfig } from '../../src/client/index.ts'
 import { createControllerManager, createControllerMetrics } from '../../src/controllers/index.ts'
 import { createDialect } from '../../src/model/dialect.ts'
 import { createMetrics, silentLogger } from '../../src/observe/index.ts'
+import { autoscalingDefaults } from '../../test/helpers/controllers.ts'
 
 const manager = createControllerManager({
   client: new ApiClient(await loadKubeconfig(process.argv[2] ?? '')),
@@ -20,6 +21,7 @@ const manager = createControllerManager({
   nodeGraceMs: 40_000,
   rootCaPem: 'the CA',
   eventTtlMs: 3_600_000,
+  autoscaling: autoscalingDefaults,
   metrics: createControllerMetrics(createMetrics()),
   log: silentLogger,
 })

@@ -1,5 +1,6 @@
 import { apiMetrics } from '../api/metrics.ts'
 import { clientMetrics } from '../client/index.ts'
+import { autoscalerMetrics } from '../controllers/runtime/autoscaler-metrics.ts'
 import { controllerMetrics, schedulerMetrics } from '../controllers/runtime/metrics.ts'
 import { cniMetrics } from '../node/cni/metrics.ts'
 import { dnsMetrics } from '../node/dns/configuration/metrics.ts'
@@ -26,7 +27,7 @@ export const metricGroups: readonly MetricGroup[] = [
   {
     title: 'Controller manager and scheduler',
     endpoint: endpoints.managers,
-    specs: [controllerMetrics, schedulerMetrics, requests].flatMap((specs) => Object.values(specs)),
+    specs: [controllerMetrics, autoscalerMetrics, schedulerMetrics, requests].flatMap((specs) => Object.values(specs)),
   },
   { title: 'Requests of the agent', endpoint: endpoints.agent, specs: [...Object.values(requests), leftOut] },
   {

@@ -5,6 +5,8 @@ import type { Cidr } from '../model/ip.ts'
 import type { Logger } from '../observe/index.ts'
 import { createAddressRepairController } from './addresses/address-repair-controller.ts'
 import { createServiceCidrController } from './addresses/service-cidr-controller.ts'
+import type { AutoscalingSettings } from './autoscaling/autoscaler.ts'
+import { createAutoscalingController } from './autoscaling/autoscaling-controller.ts'
 import type { ControllerContext } from './context.ts'
 import { type ControllerName, controllerNames } from './controller-names.ts'
 import {
@@ -69,6 +71,10 @@ const factories: Readonly<Record<ControllerName, Factory>> = {
     source: 'cidrAllocator',
     create: (context, { clusterCidrs }) => createPodCidrController(context, clusterCidrs),
   },
+  horizontalpodautoscaling: {
+    source: 'horizontal-pod-autoscaler',
+    create: (context, { autoscaling }) => createAutoscalingController(context, autoscaling),
+  },
   nodelifecycle: {
     source: 'node-controller',
     create: (context, { nodeGraceMs }) => createNodeLifecycleController(context, { graceMs: nodeGraceMs }),
@@ -86,6 +92,7 @@ interface ControllerSettings {
   readonly rootCaPem: string
   /** How long an Event stays after its last occurrence. */
   readonly eventTtlMs: number
+  readonly autoscaling: AutoscalingSettings
 }
 
 export interface ManagerParts {

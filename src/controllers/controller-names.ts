@@ -17,6 +17,7 @@ export const controllerNames = [
   'nodeipam',
   'nodelifecycle',
   'ingress-status',
+  'horizontalpodautoscaling',
 ] as const
 
 export type ControllerName = (typeof controllerNames)[number]

@@ -1,4 +1,5 @@
-import { declareOptions, duration, flagValue, portNumber, wordList } from '../config/index.ts'
+import { z } from 'zod'
+import { declareOptions, duration, durationOrNone, flagValue, portNumber, wordList } from '../config/index.ts'
 import { controllerNames } from './controller-names.ts'
 
 const commands = ['run', 'server'] as const
@@ -43,6 +44,55 @@ export const controllerOptions = declareOptions({
     reload: 'restart',
     commands,
     description: 'How long an Event is kept after its last occurrence',
+  },
+  horizontalPodAutoscalerSyncPeriod: {
+    schema: duration,
+    flag: '--horizontal-pod-autoscaler-sync-period <duration>',
+    default: '15s',
+    reload: 'restart',
+    commands,
+    description: 'How often each HorizontalPodAutoscaler is worked on',
+  },
+  horizontalPodAutoscalerDownscaleStabilization: {
+    schema: durationOrNone,
+    flag: '--horizontal-pod-autoscaler-downscale-stabilization <duration>',
+    default: '5m',
+    reload: 'restart',
+    commands,
+    description:
+      'How long a higher recommendation holds back a scale down of an autoscaler whose behavior does not say it',
+  },
+  horizontalPodAutoscalerTolerance: {
+    schema: z.coerce.number().min(0).max(1),
+    flag: '--horizontal-pod-autoscaler-tolerance <ratio>',
+    default: 0.1,
+    reload: 'restart',
+    commands,
+    description: 'By how much the ratio of a metric to its target may differ from 1 without a change of the size',
+  },
+  horizontalPodAutoscalerCpuInitializationPeriod: {
+    schema: durationOrNone,
+    flag: '--horizontal-pod-autoscaler-cpu-initialization-period <duration>',
+    default: '5m',
+    reload: 'restart',
+    commands,
+    description: 'How long after its start the CPU use of a pod counts only while it is ready',
+  },
+  horizontalPodAutoscalerInitialReadinessDelay: {
+    schema: durationOrNone,
+    flag: '--horizontal-pod-autoscaler-initial-readiness-delay <duration>',
+    default: '30s',
+    reload: 'restart',
+    commands,
+    description: 'How long after its start a pod that becomes not ready counts as one that has never been ready',
+  },
+  concurrentHorizontalPodAutoscalerSyncs: {
+    schema: z.coerce.number().int().min(1).max(100),
+    flag: '--concurrent-horizontal-pod-autoscaler-syncs <number>',
+    default: 5,
+    reload: 'restart',
+    commands,
+    description: 'How many HorizontalPodAutoscalers are worked on at the same time',
   },
   leaderElectLeaseDuration: {
     schema: duration.refine((ms) => ms >= 1_000, 'must be at least 1s'),

@@ -92,7 +92,7 @@ const orderWithin: Readonly<Record<string, FolderOrder>> = {
     'controller-names.ts runtime',
     'base-context.ts objects',
     'context.ts',
-    'addresses endpoints events garbage ingress namespaces nodes scheduler',
+    'addresses autoscaling endpoints events garbage ingress namespaces nodes scheduler',
     'workloads',
     'controller-manager.ts',
     'index.ts options.ts',

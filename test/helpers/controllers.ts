@@ -1,4 +1,5 @@
 import { ApiClient, type ClusterAccess } from '../../src/client/index.ts'
+import type { AutoscalingSettings } from '../../src/controllers/autoscaling/autoscaler.ts'
 import { type ControllerMetrics, createControllerMetrics } from '../../src/controllers/runtime/metrics.ts'
 import { createMetrics } from '../../src/observe/index.ts'
 import { type TestServer, testToken } from './api-server.ts'
@@ -19,4 +20,14 @@ export function accessOfServer(server: TestServer): ClusterAccess {
 
 export function freshControllerMetrics(): ControllerMetrics {
   return createControllerMetrics(createMetrics())
+}
+
+/** The defaults of kube-controller-manager. */
+export const autoscalingDefaults: AutoscalingSettings = {
+  syncPeriodMs: 15_000,
+  downscaleStabilizationMs: 300_000,
+  tolerance: 0.1,
+  cpuInitializationPeriodMs: 300_000,
+  initialReadinessDelayMs: 30_000,
+  concurrentSyncs: 5,
 }

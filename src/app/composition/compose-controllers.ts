@@ -101,6 +101,7 @@ export class ControllersSide implements Component {
             clusterCidrs: node.clusterCidr,
             rootCaPem,
             eventTtlMs: controllers.eventTtl,
+            autoscaling: autoscalingSettings(controllers),
             nodeGraceMs: controllers.nodeMonitorGracePeriod,
             leaseMs: controllers.leaderElectLeaseDuration,
             ...identity,
@@ -134,5 +135,18 @@ export class ControllersSide implements Component {
     return Array.from(addresses, (address) =>
       httpListener({ name: `${this.name}-endpoints`, handler, log, address, port, portOption }),
     )
+  }
+}
+
+type ControllerOptions = AppContext['options']['values']['controllers']
+
+function autoscalingSettings(controllers: ControllerOptions): ControllerManagerParts['autoscaling'] {
+  return {
+    syncPeriodMs: controllers.horizontalPodAutoscalerSyncPeriod,
+    downscaleStabilizationMs: controllers.horizontalPodAutoscalerDownscaleStabilization,
+    tolerance: controllers.horizontalPodAutoscalerTolerance,
+    cpuInitializationPeriodMs: controllers.horizontalPodAutoscalerCpuInitializationPeriod,
+    initialReadinessDelayMs: controllers.horizontalPodAutoscalerInitialReadinessDelay,
+    concurrentSyncs: controllers.concurrentHorizontalPodAutoscalerSyncs,
   }
 }

@@ -7,6 +7,7 @@ import { conditionSchema, listOf, protocol } from './parts.ts'
 const amounts = otherwise(z.record(z.string(), z.union([z.string(), z.number()])), {})
 
 const containerSchema = z.object({
+  name: otherwise(z.string(), ''),
   restartPolicy: optional(z.string()),
   ports: listOf(
     z.object({
@@ -21,7 +22,7 @@ const containerSchema = z.object({
 })
 
 const noSpec = { containers: [], initContainers: [], schedulerName: '', priority: 0, terminationGracePeriodSeconds: 30 }
-const noStatus = { phase: 'Pending', ips: [], conditions: [], containerStatuses: [] }
+const noStatus = { phase: 'Pending', startTime: undefined, ips: [], conditions: [], containerStatuses: [] }
 
 /** The spec of a pod. Scheduling requirements are kept unparsed; the scheduler parses them when it places the pod. */
 const specSchema = z.object({
@@ -45,6 +46,7 @@ const specSchema = z.object({
 const statusSchema = z
   .object({
     phase: otherwise(z.string(), 'Pending'),
+    startTime: optional(z.string()),
     podIP: z.string().optional(),
     podIPs: listOf(z.object({ ip: z.string() })),
     conditions: listOf(conditionSchema),

@@ -1,5 +1,6 @@
 import type { MetricSpec } from '../../model/metric-spec.ts'
 import type { Metrics } from '../../observe/index.ts'
+import { type AutoscalerMetrics, createAutoscalerMetrics } from './autoscaler-metrics.ts'
 
 /** The state of a queue that a scrape reads. */
 export interface QueueState {
@@ -27,6 +28,8 @@ export interface ControllerMetrics {
   watchPending(count: () => PendingPods): void
   observeChoice(durationMs: number): void
   countAttempt(result: SchedulingResult, durationMs: number): void
+  /** The metrics of the autoscaling controller, registered at the first call. */
+  autoscaler(): AutoscalerMetrics
 }
 
 /** The buckets from 10 ns to 10 s in powers of ten, which dashboards for client-go's queues expect. */
@@ -132,6 +135,7 @@ export function createControllerMetrics(metrics: Metrics): ControllerMetrics {
   const createQueueMetrics = queueCounters(metrics)
   const reconciles = metrics.counter(controllerMetrics.reconciles)
   const leader = metrics.gauge(controllerMetrics.leader)
+  let autoscaler: AutoscalerMetrics | undefined
   return {
     ...createSchedulerMetrics(metrics),
     queue: (name, state) => {
@@ -140,6 +144,10 @@ export function createControllerMetrics(metrics: Metrics): ControllerMetrics {
     },
     countReconcile: (controller, result) => reconciles.add(1, { controller, result }),
     setLeader: (name, isLeader) => leader.set(isLeader ? 1 : 0, { name }),
+    autoscaler: () => {
+      autoscaler ??= createAutoscalerMetrics(metrics)
+      return autoscaler
+    },
   }
 }
 

@@ -4,7 +4,7 @@ import { createControllerManager, createControllerMetrics } from '../../../src/c
 import { createDialect, type DialectName } from '../../../src/model/dialect.ts'
 import { createMetrics, silentLogger } from '../../../src/observe/index.ts'
 import { startTestServer, type TestServer } from '../../helpers/api-server.ts'
-import { clientOfServer } from '../../helpers/controllers.ts'
+import { autoscalingDefaults, clientOfServer } from '../../helpers/controllers.ts'
 import { untilAsync } from '../../helpers/until.ts'
 
 const forever = { signal: new AbortController().signal }
@@ -20,6 +20,7 @@ async function startManager(server: TestServer, dialect: DialectName = 'kubernet
     nodeGraceMs: 40_000,
     rootCaPem: 'the CA',
     eventTtlMs: 3_600_000,
+    autoscaling: autoscalingDefaults,
     metrics: createControllerMetrics(metrics),
     log: silentLogger,
   })

@@ -3,7 +3,7 @@ import { createControllerManager } from '../../../src/controllers/index.ts'
 import { createDialect } from '../../../src/model/dialect.ts'
 import { silentLogger } from '../../../src/observe/index.ts'
 import { startTestServer } from '../../helpers/api-server.ts'
-import { clientOfServer, freshControllerMetrics } from '../../helpers/controllers.ts'
+import { autoscalingDefaults, clientOfServer, freshControllerMetrics } from '../../helpers/controllers.ts'
 import { describeManyPods } from '../../helpers/many-pods.ts'
 
 /** `test/long` has the same with 5,000. */
@@ -21,6 +21,7 @@ describeManyPods({
       nodeGraceMs: 3_600_000,
       rootCaPem: 'the CA',
       eventTtlMs: 3_600_000,
+      autoscaling: autoscalingDefaults,
       metrics: freshControllerMetrics(),
       log: silentLogger,
     })
