@@ -27,19 +27,32 @@ export interface PlaneLabOptions {
   readonly dialect?: DialectName
   readonly nodeName?: string
   readonly isRefused?: boolean
+  /** Prepares the server for an identity of the test's own, and says where it is asked. */
+  readonly connect?: (server: TestServer) => Promise<{ readonly url: string }>
+}
+
+/** The ServiceAccount of `deploy/kubernetes`. */
+const account = {
+  token: 'of-the-account',
+  user: {
+    name: 'system:serviceaccount:kube-system:platnet',
+    groups: ['system:serviceaccounts', 'system:serviceaccounts:kube-system', 'system:authenticated'],
+  },
 }
 
 /** The plane of Ingress with all that feeds it, an API server in this process, and the in-process driver on loopback. */
 export async function startPlaneLab(context: TestContext, options: PlaneLabOptions = {}) {
-  const { dialect: name = 'platform', nodeName = 'node-a', isRefused = false } = options
-  const server = await startTestServer({ dialect: name, tokens: [weak] })
+  const { dialect: name = 'platform', nodeName = 'node-a', isRefused = false, connect } = options
+  const server = await startTestServer({ dialect: name, tokens: [weak, account] })
   context.after(() => server.stop())
   const dialect = createDialect(name)
+  const own = await connect?.(server)
+  const token = isRefused ? weak.token : testToken
   const client = new ApiClient({
-    server: server.url,
+    server: own?.url ?? server.url,
     certificateAuthority: server.authority.certPem,
     skipTlsVerify: false,
-    bearer: { kind: 'token', token: isRefused ? weak.token : testToken },
+    bearer: { kind: 'token', token: own === undefined ? token : account.token },
   })
   const lab = new IngressLab()
   await lab.start()
@@ -91,7 +104,7 @@ export async function startPlaneLab(context: TestContext, options: PlaneLabOptio
   context.after(async () => {
     for (const component of components.toReversed()) await component.stop({ signal: AbortSignal.timeout(2_000) })
   })
-  return { api, lab, plane, applied, nodeState, reported, dialect }
+  return { api, client, lab, plane, applied, nodeState, reported, dialect }
 }
 
 /** A slice can name no address of loopback, so endpoints have one of documentation in the API. */
