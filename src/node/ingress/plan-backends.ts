@@ -70,17 +70,24 @@ export function resolveBackend(
   }
 }
 
-/** The port of a Service by number or name, or why there is none. */
+/** The port of a Service by number or name, or why there is none that can be spoken to. */
 export function findPort(key: ObjectKey, service: Service | undefined, port: string): ServicePort | string {
   if (service === undefined) return `Service ${key} does not exist`
   if (service.type === 'ExternalName')
     return `Service ${key} is of type ExternalName, whose name is not followed: it may lead out of the cluster`
   const named = service.ports.filter((each) => each.name === port || String(each.port) === port)
   const found = named.find(({ protocol }) => protocol === 'TCP')
+  if (found !== undefined && speaksTls(found))
+    return `port ${port} of Service ${key} has appProtocol ${found.appProtocol}: TLS is not spoken to endpoints`
   if (found !== undefined) return found
   if (named[0] !== undefined) return `port ${port} of Service ${key} is ${named[0].protocol}, not TCP`
   const has = service.ports.map((each) => (each.name === '' ? `${each.port}` : `${each.port} ${each.name}`))
   return `Service ${key} has no port ${port}, only ${has.join(', ') || 'none'}`
+}
+
+/** Requests in plain text would fail at an endpoint that expects TLS. */
+function speaksTls({ appProtocol = '' }: ServicePort): boolean {
+  return appProtocol === 'https' || appProtocol.endsWith('/wss')
 }
 
 /** A pod with addresses of both families is one endpoint: the family of the cluster IP is used, the other where it has no endpoint. */

@@ -283,6 +283,13 @@ describe('A backend', () => {
     })
   }
 
+  for (const appProtocol of ['https', 'kubernetes.io/wss'])
+    test(`has no endpoint and a problem where its port has appProtocol ${appProtocol}`, () => {
+      const { endpoints, problem } = backendOf('80', { ports: [{ ...makePort('web', 'TCP', 80), appProtocol }] })
+      assert.deepEqual(endpoints, [])
+      assert.match(problem ?? '', new RegExp(`has appProtocol ${appProtocol}: TLS is not spoken to endpoints$`))
+    })
+
   test('is one for each setting with which Ingresses use a port, with an id of at most 63 characters', () => {
     const { ingressBalance, ingressStickyCookie } = ingressDialect.annotations
     const long = 'a'.repeat(63)
