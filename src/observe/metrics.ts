@@ -20,6 +20,8 @@ interface GaugeMetric<L extends string> {
 
 interface HistogramMetric<L extends string> {
   observe(value: number, labels?: Labels<L>): void
+  /** Shows the series before its first value, so that this one counts as an increase. */
+  zero(labels: Labels<L>): void
 }
 
 /** One value that is read at scrape time. */
@@ -109,7 +111,10 @@ class PromMetrics implements Metrics {
 
   histogram<L extends string>(spec: HistogramSpec<L>): HistogramMetric<L> {
     const histogram = new Histogram({ ...this.#configure(spec), buckets: [...spec.buckets] })
-    return { observe: (value, labels) => (labels ? histogram.observe({ ...labels }, value) : histogram.observe(value)) }
+    return {
+      observe: (value, labels) => (labels ? histogram.observe({ ...labels }, value) : histogram.observe(value)),
+      zero: (labels) => histogram.zero({ ...labels }),
+    }
   }
 
   async text(): Promise<{ contentType: string; body: string }> {

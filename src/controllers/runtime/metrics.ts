@@ -179,12 +179,16 @@ function queueCounters(metrics: Metrics): (name: string) => QueueMetrics {
   const retries = metrics.counter(controllerMetrics.retries)
   const waits = metrics.histogram(controllerMetrics.waits)
   const works = metrics.histogram(controllerMetrics.works)
-  return (name) => ({
-    countAdd: () => adds.add(1, { name }),
-    countRetry: () => retries.add(1, { name }),
-    observeWait: (durationMs) => waits.observe(durationMs / 1000, { name }),
-    observeWork: (durationMs) => works.observe(durationMs / 1000, { name }),
-  })
+  return (name) => {
+    // A counter that is there from the start shows its first event as an increase.
+    for (const counter of [adds, retries]) counter.add(0, { name })
+    return {
+      countAdd: () => adds.add(1, { name }),
+      countRetry: () => retries.add(1, { name }),
+      observeWait: (durationMs) => waits.observe(durationMs / 1000, { name }),
+      observeWork: (durationMs) => works.observe(durationMs / 1000, { name }),
+    }
+  }
 }
 
 function collectQueueStates(metrics: Metrics, states: ReadonlyMap<string, QueueState>): void {

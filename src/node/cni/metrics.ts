@@ -38,5 +38,6 @@ export function createNetworkMetrics(metrics: Metrics): NetworkMetrics {
 /** Metrics of the gate. */
 export function createGateMetrics(metrics: Metrics): GateMetrics {
   const wait = metrics.histogram(cniMetrics.wait)
+  for (const outcome of ['applied', 'late'] as const) wait.zero({ outcome })
   return { observeWait: (seconds, outcome) => wait.observe(seconds, { outcome }) }
 }

@@ -46,6 +46,7 @@ export const podsMetrics = {
 export function createPodsMetrics(metrics: Metrics, phases: () => Iterable<string>): PodsMetrics {
   const sandbox = metrics.histogram(podsMetrics.sandbox)
   const starts = metrics.counter(podsMetrics.starts)
+  for (const kind of ['first', 'restart'] as const) starts.add(0, { kind })
   const failures = metrics.counter(podsMetrics.failures)
   const capability = metrics.gauge(podsMetrics.capability)
   metrics.collectedGauge(podsMetrics.pods, () => {

@@ -40,6 +40,7 @@ export function createProxyMetrics(metrics: Metrics): (family: IpFamily) => Prox
     const ofFamily = { ip_family: family }
     // A counter that is there from the start tells its first event as an increase.
     for (const counter of [failures, partialFailures, changes.service, changes.endpoint]) counter.add(0, ofFamily)
+    setAside.set(0, ofFamily)
     return {
       observeSync: (kind, durationMs, report) => sync(ofFamily, kind, durationMs, report),
       countFailure: (kind) => {
