@@ -1,4 +1,3 @@
-import { performance } from 'node:perf_hooks'
 import { getHeapStatistics } from 'node:v8'
 import type { Component, Health } from './component.ts'
 import { Periodic } from './periodic.ts'
@@ -11,7 +10,7 @@ interface CollectionLog {
 export interface IdleMemoryParts {
   /** Bytes of V8's heap that the system has given it. */
   readonly heapBytes: () => number
-  /** How long this thread has worked since its start, without its waits for events. */
+  /** Processor time of this thread since its start. */
   readonly activeMs: () => number
   /** Collects all garbage and returns pages to the system; the thread stops for 1 to 2 ms per MiB. */
   readonly collect: () => void
@@ -22,7 +21,7 @@ export interface IdleMemoryParts {
 
 const defaultLookMs = 5000
 /** Share of the time between two samples below which a thread counts as idle: single changes are work too, and none should wait for a collection. */
-const restingShare = 0.01
+const restingShare = 0.02
 /** Smallest growth that is worth a stop. */
 const worthwhileGrowth = 1.25
 
@@ -79,7 +78,10 @@ export function createIdleMemory(log?: CollectionLog): readonly IdleMemory[] {
   return [
     new IdleMemory({
       heapBytes: () => getHeapStatistics().total_heap_size,
-      activeMs: () => performance.eventLoopUtilization().active,
+      activeMs: () => {
+        const { user, system } = process.threadCpuUsage()
+        return (user + system) / 1000
+      },
       // The kind of collection that V8 runs when memory is short: the only one that compacts objects until pages are free.
       collect: () => gc({ type: 'major', execution: 'sync', flavor: 'last-resort' }),
       ...(log && { log }),
