@@ -16,8 +16,8 @@ import type { IdleFigures } from './idle.ts'
 const idleSeconds = Number(process.env['BENCH_IDLE_SECONDS'] ?? 600)
 const services = 100
 const roles: readonly (readonly [string, RegExp])[] = [
-  ['server', /main\.ts\0run\0/],
-  ['agent', /main\.ts\0agent\0/],
+  ['server', /main\.[jt]s\0run\0/],
+  ['agent', /main\.[jt]s\0agent\0/],
   ['haproxy', /^\S*haproxy\0/],
 ]
 
