@@ -35,6 +35,7 @@ export async function bundleProgram(checkout: string): Promise<Bundle> {
     format: 'esm',
     platform: 'node',
     target: 'node26',
+    alias: bundledForms(checkout),
     // Names stay: error classes are shown by theirs.
     minifySyntax: true,
     minifyWhitespace: true,
@@ -47,6 +48,18 @@ export async function bundleProgram(checkout: string): Promise<Bundle> {
   const texts = outputFiles.map((file) => [relative(out, file.path), file.text] as const)
   const outputs = new Map(texts.map(([name, text]) => [name, withPreamble(name, text)]))
   return { outputs, inputs: Object.keys(metafile.inputs).sort(), loads: loadsOf(metafile, outputs) }
+}
+
+/**
+ * The forms of libraries that a bundle can hold: of the first one the CommonJS form loses names, of the second one the module form loads
+ * another library by a `require` that esbuild does not follow.
+ */
+function bundledForms(checkout: string): Readonly<Record<string, string>> {
+  const folder = join(checkout, 'node_modules')
+  return {
+    '@peculiar/x509': join(folder, '@peculiar/x509/build/x509.es.js'),
+    '@opentelemetry/otlp-grpc-exporter-base': join(folder, '@opentelemetry/otlp-grpc-exporter-base/dist/index.cjs'),
+  }
 }
 
 /** Writes the outputs below a folder. */

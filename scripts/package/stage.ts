@@ -35,7 +35,6 @@ const copied: Readonly<Record<string, string>> = {
   'packaging/etc/default/platnet-server': 'etc/default/platnet-server',
   'packaging/etc/platnet/config.yaml': 'etc/platnet/config.yaml',
   'cni/10-platnet.conflist': `${home}/cni/10-platnet.conflist`,
-  'package.json': `${home}/package.json`,
   'examples/hello.yaml': 'usr/share/doc/platnet/examples/hello.yaml',
 }
 
@@ -45,6 +44,8 @@ export async function stagePackage(stage: Stage): Promise<void> {
   for (const name of ['cni/platnet-gate', ...besideModules(checkout, bundle)])
     put(root, `${home}/${name}`, readFileSync(join(checkout, name)), modeOf(name))
   writeBundle(bundle, join(root, home))
+  const { version, description } = release
+  put(root, `${home}/package.json`, `${JSON.stringify({ name: 'platnet', version, description, type: 'module' })}\n`)
   put(root, `${home}/commit`, `${release.commit}\n`)
   put(root, `${home}/scripts/platnet`, launcher(readFileSync(join(checkout, 'scripts/platnet'), 'utf8')), 0o755)
   mkdirSync(join(root, home, 'bin'), { recursive: true })
@@ -57,7 +58,7 @@ export async function stagePackage(stage: Stage): Promise<void> {
 
 /** Files that modules read or start from beside themselves: whatever is neither a module, nor in the bundle, nor for developers. */
 function besideModules(checkout: string, { inputs }: Bundle): readonly string[] {
-  const files = globSync('src/**/*.*', { cwd: checkout }).filter((name) => !/\.(ts|md)$/.test(name))
+  const files = globSync('src/**/*.*', { cwd: checkout }).filter((name) => !/\.(ts|md)$|\/tsconfig\.json$/.test(name))
   return files.filter((name) => !inputs.includes(name)).sort()
 }
 
