@@ -20,7 +20,7 @@ import {
 import { IngressAgent } from './agent.ts'
 import { IngressCluster } from './cluster.ts'
 import { type LoadResult, measureLoad } from './load.ts'
-import { haproxyPorts, headersPorts, nginxPorts, startHaproxy, startPeerNginx } from './peers.ts'
+import { haproxyPorts, headersPorts, nginxPorts, promisesPorts, startHaproxy, startPeerNginx } from './peers.ts'
 import { Prober } from './prober.ts'
 import { backends, folder, hosts, type ProxyPorts, rules, startBackends, writeFile } from './scene.ts'
 
@@ -94,6 +94,11 @@ async function measureLoads(agents: readonly Proxy[]): Promise<BenchRow[]> {
       name: 'haproxy with edge headers',
       ports: headersPorts,
       program: await startHaproxy('headers', headersPorts, 'edge'),
+    },
+    {
+      name: 'haproxy with all promises',
+      ports: promisesPorts,
+      program: await startHaproxy('promises', promisesPorts, 'promises'),
     },
     { name: 'nginx', ports: nginxPorts, program: await startPeerNginx() },
   ]
