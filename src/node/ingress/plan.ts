@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { inOnePiece, type Stages } from '../../loop/time-slice.ts'
 import type { ObjectKey } from '../../model/api-object.ts'
 import type { Ingress, TlsSecret } from '../../model/ingress.ts'
 import type { Backend, HostPattern, HostRoutes, RoutingChange, RoutingTable } from '../../model/routing-table.ts'
@@ -88,11 +89,16 @@ export class IngressPlan {
    * @param nowMs milliseconds since 1970
    */
   update(changes: IngressChanges, nowMs: number): IngressStep {
-    const hasTls = this.#takeIngresses(changes)
+    return inOnePiece(this.stages(changes, nowMs))
+  }
+
+  /** Works like `update`, in stages that may pause; the next ones begin when these have ended. */
+  *stages(changes: IngressChanges, nowMs: number): Stages<IngressStep> {
+    const hasTls = yield* this.#takeIngresses(changes)
     const hasSecrets = this.#takeSecrets(changes.secrets ?? new Map())
     this.#backends.touchServices(changes.services ?? [])
-    const routes = this.#planHosts()
-    const backends = this.#planBackends()
+    const routes = yield* this.#planHosts()
+    const backends = yield* this.#planBackends()
     const isDue = this.#tls === undefined || nowMs >= (this.#tls.nextMs ?? Number.POSITIVE_INFINITY)
     const certificates = hasTls || hasSecrets || isDue ? this.#planTls(nowMs) : this.#table.certificates
     const change = {
@@ -100,11 +106,11 @@ export class IngressPlan {
       backends: new Set(backends.keys()),
       certificates: certificates !== this.#table.certificates,
     }
-    this.#table = {
-      hosts: withValues(this.#table.hosts, routes),
-      backends: withValues(this.#table.backends, backends),
-      certificates,
-    }
+    yield
+    const hosts = withValues(this.#table.hosts, routes)
+    yield
+    this.#table = { hosts, backends: withValues(this.#table.backends, backends), certificates }
+    yield
     return this.#finish(change)
   }
 
@@ -121,7 +127,7 @@ export class IngressPlan {
   }
 
   /** Returns whether TLS of an Ingress differs, or the age that decides between two. */
-  #takeIngresses(changes: ObjectChanges): boolean {
+  *#takeIngresses(changes: ObjectChanges): Stages<boolean> {
     let hasTls = false
     for (const { key, before, after, problems } of this.#ingresses.update(changes)) {
       const unreadable = problems.map((problem) => ({
@@ -132,6 +138,7 @@ export class IngressPlan {
       if (before === after) continue
       this.#hosts.replace(before, after)
       hasTls ||= !isDeepStrictEqual(tlsOf(before), tlsOf(after))
+      yield
     }
     return hasTls
   }
@@ -142,15 +149,15 @@ export class IngressPlan {
     return wanted.length > 0
   }
 
-  #planHosts(): ReadonlyMap<HostPattern, HostRoutes | undefined> {
-    const { changed, conflicts, before, after } = this.#hosts.finish()
+  *#planHosts(): Stages<ReadonlyMap<HostPattern, HostRoutes | undefined>> {
+    const { changed, conflicts, before, after } = yield* this.#hosts.finish()
     for (const [place, problems] of conflicts) this.#problems.set(`host ${place}`, problems)
     this.#backends.replaceServed(before, after)
     return changed
   }
 
-  #planBackends(): ReadonlyMap<string, Backend | undefined> {
-    const { changed, problems } = this.#backends.finish()
+  *#planBackends(): Stages<ReadonlyMap<string, Backend | undefined>> {
+    const { changed, problems } = yield* this.#backends.finish()
     for (const [id, found] of problems) this.#problems.set(`backend ${id}`, found)
     return changed
   }

@@ -2,6 +2,7 @@ import { Backoff } from '../../loop/backoff.ts'
 import { BoundedFrequencyRunner } from '../../loop/bounded-frequency-runner.ts'
 import type { Component, Health } from '../../loop/component.ts'
 import { HealthKeeper } from '../../loop/health-keeper.ts'
+import { inSlices, TimeSlice } from '../../loop/time-slice.ts'
 import type { ObjectKey } from '../../model/api-object.ts'
 import { describeError } from '../../model/errors.ts'
 import type { RoutingChange, RoutingTable } from '../../model/routing-table.ts'
@@ -106,7 +107,7 @@ export class IngressPlane implements Component {
     if (objects.denials.length > 0) this.#onDenials(objects.denials, revision)
     if (objects.missing.length > 0 || !nodeState.synced) return
     const startMs = performance.now()
-    const step = this.#plan()
+    const step = await this.#plan()
     if (!this.#isWanted()) return this.#onNotWanted(revision)
     if (this.#isWaitingForSecrets(step)) return this.#syncAt(this.#startedMs + firstSecretsMs - performance.now())
     await this.#apply(step, startMs)
@@ -114,13 +115,13 @@ export class IngressPlane implements Component {
     this.#syncAt(step.nextChangeMs === undefined ? undefined : step.nextChangeMs - Date.now())
   }
 
-  #plan(): IngressStep {
+  async #plan(): Promise<IngressStep> {
     const { plan, objects, followSecrets } = this.#parts
     const services = this.#services
     this.#services = new Set()
     const pending = objects.take()
     for (const key of pending.secrets.keys()) this.#readSecrets.add(key)
-    const step = plan.update({ ...pending, services }, Date.now())
+    const step = await inSlices(plan.stages({ ...pending, services }, Date.now()), new TimeSlice())
     for (const key of this.#readSecrets) if (!step.secrets.has(key)) this.#readSecrets.delete(key)
     this.#unapplied = mergeChanges(this.#unapplied, step.change)
     followSecrets(step.secrets)

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import type { Stages } from '../../loop/time-slice.ts'
 import type { ObjectKey } from '../../model/api-object.ts'
 import type { Backend } from '../../model/routing-table.ts'
 import { resolveBackend, type ServiceSource, type WantedBackend } from './plan-backends.ts'
@@ -38,13 +39,14 @@ export class PlannedBackends {
   }
 
   /** The backends that differ, undefined for those that go, and the problems of those to report. */
-  finish(): BackendStep {
+  *finish(): Stages<BackendStep> {
     const changed = new Map<string, Backend | undefined>()
     const problems = new Map<string, ProblemsByIngress>()
     for (const id of new Set([...this.#toResolve, ...this.#toReport])) {
       const used = this.#used.get(id)
       if (used === undefined || this.#resolve(id, used)) changed.set(id, used?.backend)
       problems.set(id, used === undefined ? new Map() : problemsOf(used))
+      yield
     }
     this.#toResolve.clear()
     this.#toReport.clear()

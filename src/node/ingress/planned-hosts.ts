@@ -1,3 +1,4 @@
+import type { Stages } from '../../loop/time-slice.ts'
 import type { ObjectKey } from '../../model/api-object.ts'
 import type { Ingress } from '../../model/ingress.ts'
 import type { HostPattern, HostRoutes, Route } from '../../model/routing-table.ts'
@@ -41,8 +42,8 @@ export class PlannedHosts {
     for (const claim of after === undefined ? [] : claimsOf(after)) this.#placeOf(claim).push(claim)
   }
 
-  /** Plans the touched places again. */
-  finish(): HostStep {
+  /** Plans the touched places again, a host at a time. */
+  *finish(): Stages<HostStep> {
     const changed = new Map<HostPattern, HostRoutes | undefined>()
     const step = {
       changed,
@@ -56,6 +57,7 @@ export class PlannedHosts {
       if (routes !== planned.routes) changed.set(host, routes)
       planned.routes = routes
       if (routes === undefined) this.#hosts.delete(host)
+      yield
     }
     this.#touched.clear()
     return step
