@@ -118,6 +118,8 @@ export class ApiMetrics {
   readonly #levelDuration
   readonly #size
   readonly #longRunning = new LongRunning()
+  /** The version of the registry at which gone resources were forgotten last. */
+  #prunedAt = 0
 
   constructor(metrics: Metrics, sources: Sources) {
     this.#total = metrics.counter(apiMetrics.total)
@@ -125,7 +127,17 @@ export class ApiMetrics {
     this.#levelDuration = metrics.histogram(apiMetrics.levelDuration)
     this.#size = metrics.histogram(apiMetrics.size)
     metrics.collectedGauge(apiMetrics.longRunning, () => this.#longRunning.samples())
-    addCollected(metrics, sources)
+    addCollected(metrics, sources, () => this.#forgetGone(sources.registry))
+  }
+
+  /** Forgets custom resources that are not served any more: clients that make definitions would make series without end. */
+  async #forgetGone(registry: Registry): Promise<void> {
+    if (registry.version === this.#prunedAt) return
+    this.#prunedAt = registry.version
+    const isServed = ({ group, version, resource }: RequestLabels) =>
+      version === '' || registry.find(group, version, resource) !== undefined
+    const all = [this.#total, this.#duration, this.#levelDuration, this.#size]
+    await Promise.all(all.map((metric) => metric.keepOnly(isServed)))
   }
 
   observe({ route, code, durationMs, sizeBytes }: Answered): void {
@@ -143,17 +155,22 @@ export class ApiMetrics {
   }
 }
 
-function addCollected(metrics: Metrics, { inFlight, eventCounts, store, registry }: Sources): void {
+function addCollected(
+  metrics: Metrics,
+  { inFlight, eventCounts, store, registry }: Sources,
+  forgetGone: () => Promise<void>,
+): void {
   metrics.collectedGauge(apiMetrics.inFlight, () => [
     { value: inFlight.reads, labels: { request_kind: 'readOnly' } },
     { value: inFlight.writes, labels: { request_kind: 'mutating' } },
   ])
   metrics.collectedCounter(apiMetrics.watchEvents, () =>
-    eventCounts.all().map(({ value, ...names }) => ({ value, labels: names })),
+    eventCounts.ofServed(registry.all()).map(({ value, ...names }) => ({ value, labels: names })),
   )
-  metrics.collectedGauge(apiMetrics.storedObjects, async () =>
-    (await countObjects(store, registry)).map(({ resource, count }) => ({ value: count, labels: { resource } })),
-  )
+  metrics.collectedGauge(apiMetrics.storedObjects, async () => {
+    await forgetGone()
+    return (await countObjects(store, registry)).map(({ resource, count }) => ({ value: count, labels: { resource } }))
+  })
 }
 
 /** Counts the open requests with equal labels. */

@@ -12,6 +12,8 @@ type HistogramSpec<L extends string> = MetricSpec<L> & {
 
 interface CounterMetric<L extends string> {
   add(amount?: number, labels?: Labels<L>): void
+  /** Removes the series of which that does not hold. */
+  keepOnly(isKept: (labels: Labels<L>) => boolean): Promise<void>
 }
 
 interface GaugeMetric<L extends string> {
@@ -22,6 +24,8 @@ interface HistogramMetric<L extends string> {
   observe(value: number, labels?: Labels<L>): void
   /** Shows the series before its first value, so that this one counts as an increase. */
   zero(labels: Labels<L>): void
+  /** Removes the series of which that does not hold. */
+  keepOnly(isKept: (labels: Labels<L>) => boolean): Promise<void>
 }
 
 /** One value that is read at scrape time. */
@@ -79,7 +83,10 @@ class PromMetrics implements Metrics {
 
   counter<L extends string>(spec: CounterSpec<L>): CounterMetric<L> {
     const counter = new Counter(this.#configure(spec))
-    return { add: (amount = 1, labels) => (labels ? counter.inc({ ...labels }, amount) : counter.inc(amount)) }
+    return {
+      add: (amount = 1, labels) => (labels ? counter.inc({ ...labels }, amount) : counter.inc(amount)),
+      keepOnly: (isKept) => keepOnly(counter, isKept),
+    }
   }
 
   gauge<L extends string>(spec: GaugeSpec<L>): GaugeMetric<L> {
@@ -114,6 +121,7 @@ class PromMetrics implements Metrics {
     return {
       observe: (value, labels) => (labels ? histogram.observe({ ...labels }, value) : histogram.observe(value)),
       zero: (labels) => histogram.zero({ ...labels }),
+      keepOnly: (isKept) => keepOnly(histogram, isKept),
     }
   }
 
@@ -146,4 +154,15 @@ function toSample(
 ): MetricSample {
   const labels = Object.entries(sample.labels).map(([label, value]) => [label, String(value)])
   return { name: sample.metricName ?? name, labels: Object.fromEntries(labels), value: sample.value }
+}
+
+async function keepOnly<L extends string>(
+  metric: Counter | Histogram,
+  isKept: (labels: Labels<L>) => boolean,
+): Promise<void> {
+  const { values } = await metric.get()
+  for (const { labels: all } of values) {
+    const { le: _bound, ...labels } = all as Labels<L> & { readonly le?: string }
+    if (!isKept(labels as unknown as Labels<L>)) metric.remove(labels)
+  }
 }

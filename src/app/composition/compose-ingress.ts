@@ -76,6 +76,7 @@ export async function composeIngress(sources: IngressSources): Promise<IngressSi
   let live: { readonly plane: IngressPlane; readonly plan: IngressPlan } | undefined
   applied.register(ingressPlane)
   collectIngressCounts(context.metrics, () => live?.plane.status())
+  metrics.showOnly(() => live && new Set(live.plan.ingresses().map(({ key }) => key)))
   return {
     components: [besidePlane(driver, () => live?.plane.health())],
     status: () => live?.plane.status(),

@@ -9,6 +9,8 @@ export interface IngressMetrics {
   observeSync(durationMs: number): void
   countFailure(): void
   countRequest(request: ServedRequest): void
+  /** From then on requests of Ingresses that are not among these are not shown: their series would stay for ever. */
+  showOnly(ingresses: () => ReadonlySet<ObjectKey> | undefined): void
 }
 
 /** Requests of one kind since the driver started. */
@@ -87,22 +89,39 @@ export function createIngressMetrics(metrics: Metrics, counts?: () => Promise<It
   const sync = metrics.histogram(ingressMetrics.sync)
   const failures = metrics.counter(ingressMetrics.failures)
   failures.add(0)
-  const record = { observeSync: (ms: number) => sync.observe(ms / 1000), countFailure: () => failures.add(1) }
-  if (counts !== undefined) {
-    metrics.collectedCounter(ingressMetrics.requests, async () => Array.from(await counts(), sampleOf))
-    return { ...record, countRequest: () => {} }
+  let shown: () => ReadonlySet<ObjectKey> | undefined = () => undefined
+  const record = {
+    observeSync: (ms: number) => sync.observe(ms / 1000),
+    countFailure: () => failures.add(1),
+    showOnly: (ingresses: typeof shown) => {
+      shown = ingresses
+    },
   }
-  const counter = metrics.counter(ingressMetrics.requests)
+  const own = new Map<string, RequestCount>()
+  const read = counts ?? (async () => own.values())
+  metrics.collectedCounter(ingressMetrics.requests, async () => {
+    const known = shown()
+    const isShown = ({ ingress }: RequestCount) => ingress === undefined || (known?.has(ingress) ?? true)
+    return Array.from(await read())
+      .filter(isShown)
+      .map(sampleOf)
+  })
+  if (counts !== undefined) return { ...record, countRequest: () => {} }
   const duration = metrics.histogram(ingressMetrics.duration)
   return {
     ...record,
     countRequest: (request) => {
-      const host = kindOfHost(request.pattern)
-      const { labels } = sampleOf({ ...request, host, code: String(request.status), count: 1 })
-      counter.add(1, labels)
+      countOne(own, request)
       if (request.status !== 101) duration.observe(request.durationMs / 1000)
     },
   }
+}
+
+function countOne(counts: Map<string, RequestCount>, { ingress, pattern, status }: ServedRequest): void {
+  const [host, code] = [kindOfHost(pattern), String(status)]
+  const key = `${ingress ?? ''} ${host} ${code}`
+  const count = (counts.get(key)?.count ?? 0) + 1
+  counts.set(key, { ...(ingress !== undefined && { ingress }), host, code, count })
 }
 
 function sampleOf({ ingress: key, host, code, count }: RequestCount) {

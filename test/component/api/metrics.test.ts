@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startTestServer } from '../../helpers/api-server.ts'
+import { definition, spec } from '../../helpers/definitions.ts'
 import { configMap, paths } from '../../helpers/manifests.ts'
 import { untilAsync } from '../../helpers/until.ts'
 
@@ -39,4 +40,21 @@ test('the sizes of what was read are known, those of writes are not', async () =
   assert.equal(Number(sum.exec(text)?.[1]), read.bytes.length)
   assert.ok(created.length > 0)
   assert.doesNotMatch(text, /apiserver_response_sizes_sum\{verb="POST"/)
+})
+
+test('what was counted of a custom resource goes with its definition', async () => {
+  await using server = await startTestServer({ dialect: 'platform' })
+  const definitions = '/apis/apiextensions.platform.internal/v1/customresourcedefinitions'
+  const created = await server.call('POST', definitions, { body: definition() })
+  assert.equal(created.code, 201, created.text)
+  const scrape = async () => (await server.call('GET', '/metrics')).text
+  const widgets = '/apis/example.com/v1/namespaces/default/widgets'
+  await server.call('POST', widgets, { body: spec('a', { size: 1 }) })
+  await server.call('GET', widgets)
+  const isCounted = /resource="widgets"/
+  for (const name of ['request_total', 'request_duration_seconds_count', 'request_sli_duration_seconds_count'])
+    assert.match(await scrape(), new RegExp(`^apiserver_${name}\\{.*resource="widgets"`, 'm'))
+  await server.call('DELETE', `${definitions}/widgets.example.com`)
+  await untilAsync('nothing names them', async () => !isCounted.test(await scrape()))
+  assert.match(await scrape(), /apiserver_request_total\{verb="DELETE",.*resource="customresourcedefinitions"/)
 })

@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { inspect } from 'node:util'
-import { ApiClient, ApiError, type ClusterAccess } from '../../../src/client/index.ts'
+import { ApiClient, ApiError, type ClusterAccess, createRequestObserver } from '../../../src/client/index.ts'
+import { createMetrics } from '../../../src/observe/index.ts'
 import {
   clientOf,
   readRequest,
@@ -199,5 +200,26 @@ describe('the API client over TLS', () => {
     const careless = new ApiClient({ ...access, skipTlsVerify: true })
     assert.equal((await careless.get(web)).metadata.name, 'web')
     careless.close()
+  })
+})
+
+describe('the metrics of requests', () => {
+  it('count answers by status and method, and requests without an answer as <error>', async () => {
+    const metrics = createMetrics()
+    await using server = await startServer((_request, response) => sendJson(response, object))
+    const access = { server: server.url, skipTlsVerify: false }
+    const client = new ApiClient(access, { observe: createRequestObserver(metrics, server.url) })
+    await client.get(web)
+    await client.create({ resource: services, namespace: 'default' }, object)
+    await client.get(web, { signal: AbortSignal.abort() }).catch(() => {})
+    client.close()
+    const { host } = new URL(server.url)
+    const { body } = await metrics.text()
+    assert.deepEqual(body.match(/^rest_client_requests_total\{.*$/gm), [
+      `rest_client_requests_total{code="200",method="GET",host="${host}"} 1`,
+      `rest_client_requests_total{code="200",method="POST",host="${host}"} 1`,
+      `rest_client_requests_total{code="<error>",method="GET",host="${host}"} 1`,
+    ])
+    assert.match(body, new RegExp(`^rest_client_request_duration_seconds_count\\{verb="GET",host="${host}"\\} 2$`, 'm'))
   })
 })

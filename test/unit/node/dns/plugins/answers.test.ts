@@ -90,6 +90,16 @@ describe('template', () => {
       answer "{{ .Name }} {{ .Type }} {{- \\" \\" }} x"
     }`.replace('{{- \\" \\" }} x', '{{ index .Match 1 }}'),
   )
+  test('the labels of what it counts are names of types, one for all types that have no name', () => {
+    const counted: string[] = []
+    const settings = blockWith('\n    template ANY ANY example.net {\n      rcode NXDOMAIN\n    }').template
+    const counting = new TemplateAnswers(settings, (name, labels) =>
+      counted.push(`${name} ${labels['class']} ${labels['type']}`),
+    )
+    for (const type of [MX, 4_321, 54_321]) counting.answer(ask('a.example.net', type), '192.0.2.7')
+    assert.deepEqual(counted, ['matches_total IN MX', 'matches_total IN other', 'matches_total IN other'])
+  })
+
   for (const [name, type, expected] of [
     [
       'IP-1-2.example.org',
