@@ -14,4 +14,12 @@ export type { Sampling } from './tracing/sampling.ts'
 export { wantsTracing } from './tracing/settings.ts'
 export { startShared } from './tracing/shared-span.ts'
 export { formatTraceparent, parseTraceparent, type TraceContext } from './tracing/trace-context.ts'
-export { type EndedSpan, type Span, type SpanSink, silentSpan, silentTracer, type Tracer } from './tracing/tracer.ts'
+export {
+  type EndedSpan,
+  type Span,
+  type SpanAttributes,
+  type SpanSink,
+  silentSpan,
+  silentTracer,
+  type Tracer,
+} from './tracing/tracer.ts'

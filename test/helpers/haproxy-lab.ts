@@ -29,7 +29,9 @@ export class HaproxyLab {
   readonly parts: HaproxyParts
   driver: HaproxyDriver
 
-  static async create(settings: Partial<Pick<HaproxyParts, 'limits' | 'accessLog'>> = {}): Promise<HaproxyLab> {
+  static async create(
+    settings: Partial<Pick<HaproxyParts, 'limits' | 'accessLog' | 'tracing' | 'tracer'>> = {},
+  ): Promise<HaproxyLab> {
     return new HaproxyLab(await freePort(), await freePort(), settings)
   }
 

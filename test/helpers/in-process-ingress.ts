@@ -6,7 +6,7 @@ import type { Ip } from '../../src/model/ip.ts'
 import type { Backend, RoutingTable, ServedCertificate } from '../../src/model/routing-table.ts'
 import type { IngressLimits, ServedRequest } from '../../src/node/ingress/driver.ts'
 import { InProcessDriver } from '../../src/node/ingress/in-process/driver.ts'
-import { silentLogger } from '../../src/observe/index.ts'
+import { silentLogger, type Tracer } from '../../src/observe/index.ts'
 
 const testLimits: IngressLimits = {
   maxHeaderBytes: 16 * 1024,
@@ -26,13 +26,14 @@ export class IngressLab {
   readonly driver: InProcessDriver
   readonly served: ServedRequest[] = []
 
-  constructor(limits: Partial<IngressLimits> = {}, httpPort = 0) {
+  constructor(limits: Partial<IngressLimits> = {}, httpPort = 0, tracer?: Tracer) {
     const anyPort = [{ ip: loopback, port: 0 }]
     this.driver = new InProcessDriver({
       httpAddresses: [{ ip: loopback, port: httpPort }],
       httpsAddresses: anyPort,
       limits: { ...testLimits, ...limits },
       onServed: (request) => this.served.push(request),
+      tracer,
       log: silentLogger,
       retryMs: 20,
     })

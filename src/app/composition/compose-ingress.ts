@@ -123,7 +123,7 @@ interface DriverParts {
   readonly metrics: IngressMetrics
 }
 
-async function createDriver({ options, metrics: registry }: AppContext, log: Logger): Promise<DriverParts> {
+async function createDriver({ options, metrics: registry, tracer }: AppContext, log: Logger): Promise<DriverParts> {
   const { app, ingress } = options.values
   const folder = join(resolve(app.dataDir), 'haproxy')
   const isHaproxy = ingress.ingressDriver === 'haproxy' || (ingress.ingressDriver === 'auto' && canRunHaproxy(folder))
@@ -140,7 +140,8 @@ async function createDriver({ options, metrics: registry }: AppContext, log: Log
     const accessLog = new AccessLog(1, log.child('access'))
     const onServed = (request: ServedRequest) => accessLog.write(request)
     const limits = boundConnections(settings.limits, log)
-    const driver = new HaproxyDriver({ ...settings, limits, folder, accessLog: share, onServed })
+    const tracing = tracer.isOn ? { tracer, tracing: tracer.sampling } : {}
+    const driver = new HaproxyDriver({ ...settings, limits, folder, accessLog: share, onServed, ...tracing })
     return { driver, metrics: createIngressMetrics(registry, () => driver.answerCounts()) }
   }
   // Its HTTP library costs 10 MiB and more, which an agent with haproxy does not pay.
@@ -151,7 +152,7 @@ async function createDriver({ options, metrics: registry }: AppContext, log: Log
     metrics.countRequest(request)
     accessLog.write(request)
   }
-  return { driver: new InProcessDriver({ ...settings, onServed }), metrics }
+  return { driver: new InProcessDriver({ ...settings, onServed, tracer }), metrics }
 }
 
 function boundConnections(limits: IngressLimits, log: Logger): IngressLimits {

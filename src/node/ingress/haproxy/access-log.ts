@@ -1,8 +1,11 @@
 import { closeSync, constants, openSync } from 'node:fs'
 import { Socket } from 'node:net'
 import { z } from 'zod'
+import { parseTraceparent, type Tracer } from '../../../observe/index.ts'
 import type { ServedRequest } from '../driver.ts'
+import { addRequestSpan, type ServedTrace } from '../request-span.ts'
 import { anyHostKey } from './map-entries.ts'
+import { type TracedShare, writesLines } from './settings.ts'
 
 const maxLineBytes = 8192
 
@@ -22,9 +25,30 @@ const line = z.object({
   state: z.string(),
 })
 
+const spanFields = z.object({
+  line: z.string(),
+  trace: z.string(),
+  span: z.string(),
+  parent: z.string(),
+  sampled: z.string(),
+  endMs: z.number(),
+})
+
+/** A request as its line tells it. */
+export interface LoggedRequest {
+  readonly request: ServedRequest
+  /** Whether the request is for the access log. */
+  readonly isForLog: boolean
+  /** The place in its trace where the request has a span. */
+  readonly trace?: ServedTrace
+}
+
 interface AccessLogParts {
   readonly accessLog: number
+  readonly tracing?: TracedShare
   readonly onServed: (request: ServedRequest) => void
+  /** Takes the spans of requests; needed where requests are traced. */
+  readonly tracer?: Tracer | undefined
 }
 
 /** Reads the lines that haproxy writes to its FIFO. haproxy never waits for a reader: it drops lines when the FIFO is full. */
@@ -41,7 +65,7 @@ export class AccessLog {
 
   /** Does nothing where there is no access log or it is being read. */
   open(): void {
-    if (this.#parts.accessLog === 0 || this.#socket !== undefined) return
+    if (!writesLines(this.#parts) || this.#socket !== undefined) return
     const fd = openSync(this.#path, constants.O_RDONLY | constants.O_NONBLOCK)
     try {
       this.#socket = new Socket({ fd, readable: true, writable: false })
@@ -68,17 +92,37 @@ export class AccessLog {
     this.#rest = lines.pop() ?? ''
     if (this.#rest.length > maxLineBytes) this.#rest = ''
     for (const each of lines) {
-      const request = readServedRequest(each)
-      if (request !== undefined) this.#parts.onServed(request)
+      const logged = readLoggedRequest(each)
+      if (logged !== undefined) this.#take(logged)
     }
+  }
+
+  #take({ request, isForLog, trace }: LoggedRequest): void {
+    const { onServed, tracer } = this.#parts
+    if (isForLog) onServed(request)
+    if (trace !== undefined && tracer !== undefined) addRequestSpan(tracer, request, trace)
   }
 }
 
 /** Reads a line of the access log; undefined for one that is cut off or of a request that no rule has seen. */
-export function readServedRequest(text: string): ServedRequest | undefined {
-  const parsed = line.safeParse(parseJson(text))
+export function readLoggedRequest(text: string): LoggedRequest | undefined {
+  const json = parseJson(text)
+  const parsed = line.safeParse(json)
   if (!parsed.success) return undefined
-  const { tls, pattern, route, endpoint, state, ...request } = parsed.data
+  const request = toServedRequest(parsed.data)
+  const span = spanFields.safeParse(json)
+  if (!span.success) return { request, isForLog: true }
+  const trace = readTrace(span.data)
+  return { request, isForLog: span.data.line === 'true', ...(trace && { trace }) }
+}
+
+function readTrace({ trace, span, parent, sampled, endMs }: z.infer<typeof spanFields>): ServedTrace | undefined {
+  const context = sampled === '01' ? parseTraceparent(`00-${trace}-${span}-01`) : undefined
+  return context && { context, parent: parseTraceparent(`00-${trace}-${parent}-01`), endMs }
+}
+
+function toServedRequest(parsed: z.infer<typeof line>): ServedRequest {
+  const { tls, pattern, route, endpoint, state, ...request } = parsed
   const [proxy = '', kind = '', ingress = ''] = route.split('|')
   return {
     ...request,

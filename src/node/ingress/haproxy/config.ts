@@ -14,7 +14,7 @@ import type { HeldProxy, Holding } from './holding.ts'
 import { linesOf, type MapName, mapNames } from './map-entries.ts'
 import { profileOfProxy, serverOptions } from './profile.ts'
 import { clientsTable, countersTable, listenerRules, unroutedProxy } from './rules.ts'
-import { type HaproxySettings, haproxyPaths } from './settings.ts'
+import { type HaproxySettings, haproxyPaths, writesLines } from './settings.ts'
 import { countedCodes } from './status-codes.ts'
 
 export const configFile = 'haproxy.cfg'
@@ -116,11 +116,12 @@ function globalLines(settings: HaproxySettings, description: string): readonly s
   ]
 }
 
-function defaultLines({ limits, accessLog }: HaproxySettings): readonly string[] {
+function defaultLines(settings: HaproxySettings): readonly string[] {
+  const { limits } = settings
   const { headerTimeoutMs, idleTimeoutMs, backendTimeoutMs } = limits
   return [
     'mode http',
-    ...(accessLog === 0 ? [] : logLines(accessLog)),
+    ...(writesLines(settings) ? logLines(settings) : []),
     'option dontlognull',
     // Otherwise a reload may close a connection on which a request is on its way.
     'option idle-close-on-response',
@@ -155,8 +156,7 @@ const errorTexts: Readonly<Record<string, string>> = {
 }
 
 /** A line of the access log is a JSON object; `src/node/ingress/haproxy/access-log.ts` reads it. */
-function logLines(share: number): readonly string[] {
-  const thousandths = Math.min(1000, Math.max(1, Math.round(share * 1000)))
+function logLines({ accessLog, tracing }: HaproxySettings): readonly string[] {
   const fields = [
     '"client":"%ci"',
     '"protocol":"%HV"',
@@ -172,11 +172,28 @@ function logLines(share: number): readonly string[] {
     '"route":"%[var(txn.route)]"',
     '"endpoint":"%si:%sp"',
     '"state":"%ts"',
+    ...(tracing === undefined ? [] : spanFields),
   ]
+  const sample = tracing === undefined ? sampleOf(accessLog) : ''
+  return [`log stdout len 4096${sample} format raw local0`, `log-format '{${fields.join(',')}}'`]
+}
+
+/** `line`: whether the request gets a line also without its span. */
+const spanFields = [
+  '"line":"%[var(txn.line)]"',
+  '"trace":"%[var(txn.trace)]"',
+  '"span":"%[var(txn.span)]"',
+  '"parent":"%[var(txn.parent)]"',
+  '"sampled":"%[var(txn.sampled)]"',
+  '"endMs":%[date(0,ms)]',
+]
+
+/** Lets haproxy choose a share of the lines, evenly. */
+function sampleOf(share: number): string {
+  const thousandths = Math.min(1000, Math.max(1, Math.round(share * 1000)))
   const common = commonDivisor(thousandths, 1000)
   const [logged, of] = [thousandths / common, 1000 / common]
-  const sample = logged === of ? '' : ` sample ${logged === 1 ? '' : '1-'}${logged}:${of}`
-  return [`log stdout len 4096${sample} format raw local0`, `log-format '{${fields.join(',')}}'`]
+  return logged === of ? '' : ` sample ${logged === 1 ? '' : '1-'}${logged}:${of}`
 }
 
 function commonDivisor(one: number, other: number): number {

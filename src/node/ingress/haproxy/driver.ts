@@ -6,7 +6,7 @@ import { HealthKeeper } from '../../../loop/health-keeper.ts'
 import { Periodic } from '../../../loop/periodic.ts'
 import { describeError } from '../../../model/errors.ts'
 import type { RoutingChange, RoutingTable } from '../../../model/routing-table.ts'
-import type { Logger } from '../../../observe/index.ts'
+import type { Logger, Tracer } from '../../../observe/index.ts'
 import type { IngressDriver, RoutingRefusal, ServedRequest } from '../driver.ts'
 import { AccessLog } from './access-log.ts'
 import { askHolding, askInfo, RefusedCommand, runCommands } from './ask-haproxy.ts'
@@ -25,6 +25,8 @@ import { type HaproxySettings, withinFileLimit } from './settings.ts'
 
 export interface HaproxyParts extends HaproxySettings {
   readonly onServed: (request: ServedRequest) => void
+  /** Takes the spans of requests, where `tracing` says that they have some. */
+  readonly tracer?: Tracer | undefined
   readonly log: Logger
   readonly run?: Run
 }

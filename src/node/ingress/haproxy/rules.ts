@@ -1,5 +1,5 @@
 import { handoverRules } from './handover.ts'
-import type { HaproxySettings } from './settings.ts'
+import { type HaproxySettings, type TracedShare, writesLines } from './settings.ts'
 import { codeConditions, countedCodes } from './status-codes.ts'
 
 /** Names of what is no Service: counters of Ingresses, of clients, and the answer 404. */
@@ -22,10 +22,11 @@ export function listenerRules(settings: HaproxySettings): readonly string[] {
   return [
     `unique-id-format ${requestIdFormat}`,
     ...connectionRules(settings),
+    ...lineRules(settings),
     ...handoverRules,
     ...strictnessRules(),
     ...limitRules(settings),
-    ...headerRules(),
+    ...headerRules(settings),
     ...logRules(settings),
     ...knownRouteRules(),
     trackRule,
@@ -93,7 +94,7 @@ function otherRouteRules(settings: HaproxySettings): readonly string[] {
     // haproxy itself refuses an authority that is not the Host header.
     String.raw`http-request set-header host '%[url,regsub("^[A-Za-z][A-Za-z0-9+.-]*://([^/?]*).*","\1")]' if ${absolute} !{ req.fhdr(host) -m found }`,
     `http-request set-header x-forwarded-host %[req.fhdr(host)] if ${absolute}`,
-    ...(settings.accessLog === 0 ? [] : [logHostRule]),
+    ...(writesLines(settings) ? [logHostRule] : []),
     `http-request set-uri '%[url,regsub("^[A-Za-z][A-Za-z0-9+.-]*://[^/?]*",""),regsub("^(?!/)","/")]' if ${absolute}`,
     // RFC 9112 section 3.2; HTTP/1.0 has no Host, and what it sends there is looked up and not found.
     `http-request deny deny_status 400 if !{ req.ver 1.0 } !{ req.fhdr(host) -m reg '${validHost}' }`,
@@ -123,7 +124,7 @@ function fallbackRules(): readonly string[] {
 const droppedHeaders = '^(?:forwarded$|x[-_]forwarded[-_]|connection$|keep-alive$|proxy-connection$|http2-settings$)'
 
 /** Replaces what a backend believes of the client, and drops what is meant for this hop alone (RFC 9110 section 7.6.1). */
-function headerRules(): readonly string[] {
+function headerRules({ tracing }: HaproxySettings): readonly string[] {
   const upgrade = 'req.fhdr(upgrade)'
   return [
     `http-request del-header '${droppedHeaders}' -m reg`,
@@ -135,18 +136,50 @@ function headerRules(): readonly string[] {
     `http-request del-header upgrade if { ${upgrade} -m sub -i h2c }`,
     // Other names in Connection would make the next proxy drop the headers above.
     `http-request add-header connection upgrade if { ${upgrade} -m found }`,
-    ...traceRules(),
+    ...traceRules(tracing),
+  ]
+}
+
+/** A line of the access log carries the span of a traced request, beside the share of requests that get a line anyway. */
+function lineRules({ tracing, accessLog }: HaproxySettings): readonly string[] {
+  if (tracing === undefined) return []
+  return [
+    `http-request set-var(txn.line) str(true) if { rand(${shareUnit}) lt ${Math.round(accessLog * shareUnit)} }`,
+    'http-request set-log-level silent if !{ var(txn.line) -m found }',
+  ]
+}
+
+const shareUnit = 1_000_000
+
+/** Gives the request a span of this proxy, in the trace of the client if it has one. */
+function spanRules({ ratio, followsParent }: TracedShare, isClientTraced: string): readonly string[] {
+  const isTraced = '{ var(txn.traced) -m found }'
+  const isChosen = `{ rand(${shareUnit}) lt ${Math.round(ratio * shareUnit)} }`
+  const isSampled = '{ req.fhdr(traceparent),field(4,-) -m reg [13579bdf]$ }'
+  return [
+    `http-request set-var(txn.traced) bool(true) if ${isClientTraced}`,
+    'http-request set-var(txn.trace) unique-id',
+    `http-request set-var(txn.trace) req.fhdr(traceparent),field(2,-) if ${isTraced}`,
+    `http-request set-var(txn.parent) req.fhdr(traceparent),field(3,-) if ${isTraced}`,
+    'http-request set-var(txn.span) unique-id,bytes(16)',
+    'http-request set-var(txn.sampled) str(00)',
+    `http-request set-var(txn.sampled) str(01) if ${followsParent ? `!${isTraced} ` : ''}${isChosen}`,
+    ...(followsParent ? [`http-request set-var(txn.sampled) str(01) if ${isTraced} ${isSampled}`] : []),
+    'http-request set-header traceparent 00-%[var(txn.trace)]-%[var(txn.span)]-%[var(txn.sampled)]',
+    'http-request set-log-level info if { var(txn.sampled) -m str 01 }',
   ]
 }
 
 /** Passes the identifier and the trace of a client if they are valid; a trace that is made here has the made identifier. */
-function traceRules(): readonly string[] {
+function traceRules(tracing: TracedShare | undefined): readonly string[] {
   const isRequestId = `{ req.fhdr(x-request-id) -m reg '${validRequestId}' } { req.fhdr_cnt(x-request-id) eq 1 }`
   const isTraced = `{ req.fhdr(traceparent) -m reg '${validTraceparent}' } { req.fhdr_cnt(traceparent) eq 1 }`
   return [
     `http-request set-header x-request-id %[unique-id] unless ${isRequestId}`,
     `http-request del-header tracestate unless ${isTraced}`,
-    `http-request set-header traceparent 00-%[unique-id]-%[unique-id,bytes(16)]-00 unless ${isTraced}`,
+    ...(tracing === undefined
+      ? [`http-request set-header traceparent 00-%[unique-id]-%[unique-id,bytes(16)]-00 unless ${isTraced}`]
+      : spanRules(tracing, isTraced)),
   ]
 }
 
@@ -160,8 +193,8 @@ function logText(name: string, sample: string, bytes: number): string {
 
 const logHostRule = logText('loghost', 'req.fhdr(host),lower', 255)
 
-function logRules({ accessLog }: HaproxySettings): readonly string[] {
-  if (accessLog === 0) return []
+function logRules(settings: HaproxySettings): readonly string[] {
+  if (!writesLines(settings)) return []
   return [
     'http-request set-var(txn.host) req.fhdr(host),map_str(hosts.map)',
     logHostRule,

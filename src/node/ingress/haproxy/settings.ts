@@ -1,16 +1,31 @@
 import type { IngressSettings } from '../driver.ts'
 import { HaproxyError } from './errors.ts'
 
+/** Which traces are exported, as `Sampling` of src/observe has it. */
+export interface TracedShare {
+  /** The share of traces that begin here, 0 to 1. */
+  readonly ratio: number
+  /** Whether a trace that a client began keeps the client's decision. */
+  readonly followsParent: boolean
+}
+
 export interface HaproxySettings extends IngressSettings {
   /** Absolute path of the folder for files, sockets and the empty root of the workers. */
   readonly folder: string
   /** Share of requests that get a line in the access log, 0 to 1. */
   readonly accessLog: number
+  /** Which requests get a span; absent: none. A line in the access log carries the span. */
+  readonly tracing?: TracedShare
   /** User and group of the workers; `haproxy` unless given. */
   readonly user?: string
   readonly group?: string
   /** haproxy decides unless given: one for each CPU. */
   readonly threads?: number
+}
+
+/** Whether requests get lines in the access log, for the log or for their spans. */
+export function writesLines({ accessLog, tracing }: Pick<HaproxySettings, 'accessLog' | 'tracing'>): boolean {
+  return accessLog > 0 || tracing !== undefined
 }
 
 /** Names of files and sockets of one haproxy, all below `folder`. */

@@ -6,7 +6,7 @@ import type { Health } from '../../../loop/component.ts'
 import { Periodic } from '../../../loop/periodic.ts'
 import { ipFamily } from '../../../model/ip.ts'
 import type { RoutingTable } from '../../../model/routing-table.ts'
-import type { Logger } from '../../../observe/index.ts'
+import type { Logger, Tracer } from '../../../observe/index.ts'
 import type { IngressDriver, IngressSettings, RoutingRefusal, ServedRequest } from '../driver.ts'
 import { BackendPools } from './backend-pools.ts'
 import { Balancer } from './balancer.ts'
@@ -17,6 +17,8 @@ import { Exchange } from './exchange.ts'
 
 export interface InProcessParts extends IngressSettings {
   readonly onServed: (request: ServedRequest) => void
+  /** Absent: requests are not traced. */
+  readonly tracer?: Tracer | undefined
   readonly log: Logger
   /** How long an address that cannot be listened on is left alone; 5 s by default. */
   readonly retryMs?: number
@@ -107,7 +109,7 @@ export class InProcessDriver implements IngressDriver {
   }
 
   #createEdges(): readonly Edge[] {
-    const { limits, httpAddresses, httpsAddresses, onServed } = this.#parts
+    const { limits, httpAddresses, httpsAddresses, onServed, tracer } = this.#parts
     const exchanges = {
       table: () => this.#table,
       limits,
@@ -115,6 +117,7 @@ export class InProcessDriver implements IngressDriver {
       balancer: this.#balancer,
       pools: this.#pools,
       onServed,
+      tracer,
     }
     const edge = {
       limits,

@@ -1,13 +1,15 @@
 import type { Dispatcher } from 'undici'
 import { describeError } from '../../../model/errors.ts'
 import type { Backend, BackendEndpoint, RoutingTable } from '../../../model/routing-table.ts'
+import { formatTraceparent, type Span, silentTracer, type Tracer } from '../../../observe/index.ts'
 import type { IngressLimits, ServedRequest } from '../driver.ts'
 import { matchRequest, type RouteMatch } from '../match.ts'
+import { endRequestSpan, startRequestSpan } from '../request-span.ts'
 import type { BackendPools } from './backend-pools.ts'
 import { type Balancer, endpointName, stickyValue } from './balancer.ts'
 import { type ClientLimits, clientOf } from './client-limits.ts'
 import { breakOff, type EdgeExchange, endAnswer, writeAnswerHead, writeOwnAnswer, writePart } from './edge-exchange.ts'
-import { cookieValue, requestHeaders, requestIdOf, valuesOf } from './headers.ts'
+import { cookieValue, requestHeaders, requestIdOf, sentTraceparent, valuesOf } from './headers.ts'
 import { BodyFault, RequestBody, tooLarge } from './request-body.ts'
 import { type ParsedTarget, parseTarget } from './request-target.ts'
 import { openTunnel } from './tunnel.ts'
@@ -19,6 +21,8 @@ export interface ExchangeParts {
   readonly balancer: Balancer
   readonly pools: BackendPools
   readonly onServed: (request: ServedRequest) => void
+  /** Absent: requests are not traced. */
+  readonly tracer?: Tracer | undefined
 }
 
 type FoundRoute = Extract<RouteMatch, { readonly kind: 'route' }>
@@ -43,6 +47,7 @@ export class Exchange {
   readonly #startMs = performance.now()
   readonly #requestId: string
   readonly #tried = new Set<string>()
+  readonly #span: Span
   #target: ParsedTarget | undefined
   #found: RouteMatch | undefined
   #fault: string | undefined
@@ -53,6 +58,7 @@ export class Exchange {
     this.#parts = parts
     this.#edge = edge
     this.#requestId = requestIdOf(edge.request.rawHeaders)
+    this.#span = startRequestSpan(parts.tracer ?? silentTracer, sentTraceparent(edge.request.rawHeaders))
   }
 
   run(): void {
@@ -132,7 +138,11 @@ export class Exchange {
     return {
       method: request.method ?? 'GET',
       path: target.pathAndQuery,
-      headers: requestHeaders(request.rawHeaders, facts, { requestId: this.#requestId, droppedCookie }),
+      headers: requestHeaders(request.rawHeaders, facts, {
+        requestId: this.#requestId,
+        droppedCookie,
+        traceparent: this.#span.context && formatTraceparent(this.#span.context),
+      }),
       body: body ?? null,
       ...(tunnel && { upgrade: 'websocket' }),
     }
@@ -216,7 +226,9 @@ export class Exchange {
   #finish(status: number): void {
     if (this.#isOver) return
     this.#isOver = true
-    this.#parts.onServed(this.#describe(status))
+    const served = this.#describe(status)
+    this.#parts.onServed(served)
+    endRequestSpan(this.#span, served)
   }
 
   #describe(status: number): ServedRequest {

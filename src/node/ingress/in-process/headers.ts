@@ -52,11 +52,18 @@ export function requestIdOf(headers: FlatHeaders): string {
   return more.length === 0 && requestIdForm.test(sent) ? sent : randomUUID()
 }
 
+interface OwnHeaders {
+  readonly requestId: string
+  readonly droppedCookie?: string | undefined
+  /** The place of the proxy in the trace; absent: that of the client, or a new trace that is not sampled. */
+  readonly traceparent?: string | undefined
+}
+
 /** The headers for a backend: those of the client without what concerns its connection, and what it may not say itself. */
 export function requestHeaders(
   headers: FlatHeaders,
   { client, isTls, port, authority }: ClientFacts,
-  { requestId, droppedCookie }: { readonly requestId: string; readonly droppedCookie?: string | undefined },
+  { requestId, droppedCookie, traceparent = traceparentOf(headers) }: OwnHeaders,
 ): string[] {
   const named = connectionTokens(headers)
   const kept: string[] = ['host', authority]
@@ -74,7 +81,7 @@ export function requestHeaders(
     ...['x-forwarded-host', authority],
     ...['x-forwarded-port', String(port)],
     ...['x-request-id', requestId],
-    ...['traceparent', traceparentOf(headers)],
+    ...['traceparent', traceparent],
   ]
 }
 
@@ -102,9 +109,15 @@ function withoutCookie(line: string, name: string): string {
   return cookies.filter((cookie) => !cookie.startsWith(`${name}=`)).join('; ')
 }
 
-function traceparentOf(headers: FlatHeaders): string {
+/** The `traceparent` of a client; undefined where it has none, several or an unsound one. */
+export function sentTraceparent(headers: FlatHeaders): string | undefined {
   const [sent = '', ...more] = valuesOf(headers, 'traceparent')
-  if (more.length === 0 && traceparentForm.test(sent)) return sent
+  return more.length === 0 && traceparentForm.test(sent) ? sent : undefined
+}
+
+function traceparentOf(headers: FlatHeaders): string {
+  const sent = sentTraceparent(headers)
+  if (sent !== undefined) return sent
   return `00-${randomBytes(16).toString('hex')}-${randomBytes(8).toString('hex')}-00`
 }
 

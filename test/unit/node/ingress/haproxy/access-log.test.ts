@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { readServedRequest } from '../../../../../src/node/ingress/haproxy/access-log.ts'
+import { readLoggedRequest } from '../../../../../src/node/ingress/haproxy/access-log.ts'
 
 const line = {
   client: '192.0.2.7',
@@ -20,7 +20,7 @@ const line = {
 }
 
 test('A line of the access log becomes a served request', () => {
-  assert.deepEqual(readServedRequest(JSON.stringify(line)), {
+  assert.deepEqual(readLoggedRequest(JSON.stringify(line))?.request, {
     client: '192.0.2.7',
     protocol: 'HTTP/2.0',
     isTls: true,
@@ -38,14 +38,37 @@ test('A line of the access log becomes a served request', () => {
 })
 
 test('A request that no Ingress has names neither Ingress nor endpoint', () => {
-  const unrouted = readServedRequest(
+  const unrouted = readLoggedRequest(
     JSON.stringify({ ...line, route: 'unrouted|none|', endpoint: '<NOSRV>:-', state: 'LR' }),
-  )
+  )?.request
   assert.ok(unrouted)
   for (const name of ['pattern', 'ingress', 'endpoint', 'fault'] as const) assert.equal(unrouted[name], undefined)
 })
 
 test('A line that is cut off or of another shape is nothing', () => {
   for (const text of ['', '{"client":"1', 'null', '[]', JSON.stringify({ ...line, status: '200' })])
-    assert.equal(readServedRequest(text), undefined)
+    assert.equal(readLoggedRequest(text), undefined)
+})
+
+const traced = {
+  line: '-',
+  trace: 'a'.repeat(32),
+  span: 'b'.repeat(16),
+  parent: 'c'.repeat(16),
+  sampled: '01',
+  endMs: 1_790_000_000_000,
+}
+
+test('A line carries the span of a sampled request, and says whether it is for the access log too', () => {
+  const read = (changes: object) => readLoggedRequest(JSON.stringify({ ...line, ...traced, ...changes }))
+  assert.equal(read({})?.isForLog, false)
+  assert.deepEqual(read({})?.trace, {
+    context: { traceId: traced.trace, spanId: traced.span, isSampled: true },
+    parent: { traceId: traced.trace, spanId: traced.parent, isSampled: true },
+    endMs: traced.endMs,
+  })
+  assert.equal(read({ parent: '-' })?.trace?.parent, undefined)
+  assert.equal(read({ line: 'true', sampled: '00' })?.isForLog, true)
+  for (const unsound of [{ sampled: '00' }, { sampled: '-' }, { trace: 'x' }, { span: '0'.repeat(16) }])
+    assert.equal(read(unsound)?.trace, undefined)
 })
