@@ -95,7 +95,9 @@ export class NotrackRules {
  * milliseconds later; `setpriv` (util-linux) kills the child with the thread that started it, which is sooner.
  */
 function startHolder(): Promise<RunningProgram> {
-  const pipes = { background: true, stdin: 'pipe', stdout: 'pipe', stderr: 'pipe' } as const
+  // It would keep what it read in .nft.history of this folder; without the variable, of its working directory.
+  const env = { HOME: '/nonexistent' }
+  const pipes = { background: true, stdin: 'pipe', stdout: 'pipe', stderr: 'pipe', env } as const
   return runProgram('setpriv', ['--pdeathsig', 'KILL', 'nft', '-i'], pipes).catch(() =>
     runProgram('nft', ['-i'], pipes),
   )

@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { runIsolated } from '../../../src/demo/isolate.ts'
+import { runProgram } from '../../../src/host/index.ts'
+import { ensureDebianRoot } from '../../helpers/debian-machine.ts'
+import { skipReason } from '../../helpers/netns.ts'
+
+const checkout = resolve(import.meta.dirname, '../../..')
+const image = join(checkout, '.cache/debian-root')
+const hierarchy = ['/sys/fs/cgroup/unified', '/sys/fs/cgroup'].find((root) => existsSync(`${root}/cgroup.controllers`))
+const skip =
+  skipReason('debootstrap', 'dpkg-deb', 'iptables-save', 'ip6tables-save', 'ipset', 'nft', 'nsenter', 'unshare') ||
+  (hierarchy === undefined && 'needs control groups of version 2')
+
+async function build(out: string, version: string): Promise<string> {
+  const args = ['scripts/package.ts', '--compression', 'none', '--version', version, '--out', out]
+  await runProgram(process.execPath, args, { timeoutMs: 300_000, cwd: checkout })
+  const name = readdirSync(out).find((file) => file.startsWith(`platnet_${version}+`))
+  return join(out, name ?? assert.fail('no package was built'))
+}
+
+describe('the package on a fresh Debian', { skip }, () => {
+  const group = `${hierarchy}/plt-debian-${process.pid}`
+  let folder: string
+  // biome-ignore lint/suspicious/noExplicitAny: what the program saw, judged below
+  let seen: any
+
+  before(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'platnet-debian-'))
+    const older = await build(folder, '0.9.0')
+    const newer = await build(folder, '0.9.1')
+    const depends = (await runProgram('dpkg-deb', ['-f', older, 'Depends'], { timeoutMs: 10_000 })).stdout
+    const names = depends.split(',').map((part) => part.trim().split(' ')[0] ?? '')
+    await ensureDebianRoot(image, names)
+    mkdirSync(group)
+    const program = join(import.meta.dirname, 'debian-package.program.ts')
+    const signal = AbortSignal.timeout(900_000)
+    const { exitCode, stdout } = await runIsolated(program, [image, group, older, newer], { signal, stdout: 'pipe' })
+    assert.equal(exitCode, 0, 'the program failed; its output is above')
+    seen = JSON.parse(stdout.trimEnd().split('\n').at(-1) ?? '')
+  })
+  after(() => {
+    rmSync(folder, { recursive: true, force: true })
+    removeGroup(group)
+  })
+
+  test('it is installed with what it depends on and without a network, starts nothing, and haproxy stays down', () => {
+    assert.deepEqual(seen.first.haproxy.split('\n'), ['disabled', 'inactive'])
+    assert.equal(seen.first.unit, 'disabled')
+  })
+
+  test('enabled it serves: names beside others that hold port 53, Services, Ingresses', () => {
+    assert.match(seen.status, /^ +ok +dns: \d+ names/m)
+    assert.ok(seen.upgrades.service.asked > 50 && seen.upgrades.ingress.asked > 50)
+  })
+
+  test('an upgrade, a reinstallation and a downgrade under load fail no request', () => {
+    assert.deepEqual(seen.upgrades.service.failures, [])
+    assert.deepEqual(seen.upgrades.ingress.failures, [])
+  })
+
+  test('each of them restarts the daemon with the version that is installed, and the pod runs on', () => {
+    const versions = seen.upgrades.seen.map(({ version }: { version: string }) => version)
+    assert.deepEqual(versions, ['0.9.0', '0.9.1', '0.9.1', '0.9.0'])
+    const pids = seen.upgrades.seen.map(({ pid }: { pid: string }) => pid)
+    assert.equal(new Set(pids).size, pids.length)
+    for (const { restarts } of seen.upgrades.seen) assert.equal(restarts, 0)
+  })
+
+  test("the operator's configuration is kept", () => {
+    assert.equal(seen.upgrades.isConfigKept, true)
+  })
+
+  test('removed it leaves rules and traffic, and installed again it goes on with the same pod', () => {
+    assert.ok(seen.comeBack.removed.rules > 0)
+    assert.equal(seen.comeBack.removed.answer, undefined)
+    assert.equal(seen.comeBack.answer, undefined)
+    assert.deepEqual([seen.comeBack.back.version, seen.comeBack.back.restarts], ['0.9.1', 0])
+  })
+
+  test('purged it leaves no file, rule, set, address, link, route or process', () => {
+    assert.notEqual(seen.processesBefore, '')
+    assert.equal(seen.processesAfter, '')
+    const { newFiles, lostFiles, newInKernel, lostInKernel, isKnown } = seen
+    const nothing = { newFiles: [], lostFiles: [], newInKernel: [], lostInKernel: [], isKnown: '' }
+    assert.deepEqual({ newFiles, lostFiles, newInKernel, lostInKernel, isKnown }, nothing)
+  })
+})
+
+/** A control group goes when it has no process and no group below it. */
+function removeGroup(path: string): void {
+  if (!existsSync(path)) return
+  for (const entry of readdirSync(path, { withFileTypes: true }))
+    if (entry.isDirectory()) removeGroup(join(path, entry.name))
+  rmdirSync(path)
+}
