@@ -1,3 +1,3 @@
 export { isOpenToOthers, readTokenFile } from './access/token-file.ts'
-export type { ApiLimits } from './limits.ts'
+export { type ApiLimits, defaultLimits } from './limits.ts'
 export { createApiServer } from './server.ts'

@@ -60,8 +60,8 @@ export interface ApiServerOptions {
   readonly authorizationMode: 'RBAC' | 'AlwaysAllow'
   /** Whether the server empties deleted namespaces, because no namespace controller runs. */
   readonly sweepsNamespaces: boolean
-  /** The limits; absent ones have their defaults. */
-  readonly limits?: Partial<ApiLimits>
+  /** The limits, read at each use; the defaults if absent. */
+  readonly limits?: ApiLimits
   /**
    * The certificate by which the server reads from agents what nodes and pods use; absent: the kinds of metrics.k8s.io are
    * not served.
@@ -148,7 +148,7 @@ export class ApiServer implements Component {
       roles,
       admissionPlugins: new Set(admissionPlugins),
       watches: this.#watches,
-      limits: { ...defaultLimits, ...this.#options.limits },
+      limits: this.#options.limits ?? defaultLimits,
       onIdentified: (socket) => this.#listener.settle(socket),
       address: () => (advertiseAddress === undefined ? undefined : hostAndPort(advertiseAddress, this.port)),
       components,
@@ -170,7 +170,7 @@ function createUsageKeeper({ store, usageClient, log }: ApiServerOptions): Usage
 }
 
 function createContext(
-  { serviceAccounts, limits, ...options }: ApiServerOptions,
+  { serviceAccounts, limits = defaultLimits, ...options }: ApiServerOptions,
   yaml: YamlThread,
   usage: UsageKeeper | undefined,
 ): VerbContext {
@@ -180,7 +180,6 @@ function createContext(
   const registry = createRegistry({ ...options, ...clock, readUsage })
   const { issuer, keyPem } = serviceAccounts
   const tokenIssuer = createTokenIssuer({ name: issuer, keyPem, identityClaim: dialect.serviceAccountClaim })
-  const { maxObjectBytes, maxStoreBytes } = { ...defaultLimits, ...limits }
   const readYaml: VerbContext['readYaml'] = (text) => yaml.read(text)
   return {
     store,
@@ -190,8 +189,12 @@ function createContext(
     pickBelow: randomInt,
     tokenIssuer,
     readYaml,
-    maxObjectBytes,
-    maxStoreBytes,
+    get maxObjectBytes() {
+      return limits.maxObjectBytes
+    },
+    get maxStoreBytes() {
+      return limits.maxStoreBytes
+    },
   }
 }
 

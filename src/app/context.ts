@@ -10,6 +10,7 @@ import {
   silentTracer,
   type Tracer,
 } from '../observe/index.ts'
+import { LiveOptions } from './live-options.ts'
 import type { optionGroups } from './option-groups.ts'
 
 export type Options = LoadedOptions<typeof optionGroups>
@@ -18,6 +19,8 @@ export type Options = LoadedOptions<typeof optionGroups>
 export interface AppContext {
   /** The options at the start of the command. */
   readonly options: Options
+  /** The options in force now. */
+  readonly live: LiveOptions
   /** Reads file, environment and flags again. Throws ConfigError. */
   readonly readOptions: () => Promise<Options>
   readonly logging: Logging
@@ -46,7 +49,9 @@ export async function createContext(
   const logging = createLogging({ filter: logLevel, format, stream: output, colorize })
   const metrics = createMetrics()
   addBuildInfo(metrics)
-  return { options, readOptions, logging, metrics, tracer: silentTracer, env }
+  const live = new LiveOptions(options)
+  live.onChange(() => logging.setFilter(live.values.observe.logLevel))
+  return { options, live, readOptions, logging, metrics, tracer: silentTracer, env }
 }
 
 function addBuildInfo(metrics: Metrics): void {

@@ -32,6 +32,7 @@ function renderStatus(status: AgentStatus): string {
     ...proxy.flatMap(renderProxy),
     ...(policy ? renderPolicy(policy) : []),
     ...(ingress ? renderIngress(ingress) : []),
+    ...renderReload(status.options),
     ...problems.map((problem) => `  problem  ${problem}`),
   ]
   return `${lines.join('\n')}\n`
@@ -45,6 +46,16 @@ function describeServed({ proxy, policy, ingress }: AgentStatus): readonly strin
     ...(ingress ? [`${ingress.ingresses.ours} Ingresses on ${ingress.hosts} hosts`] : []),
   ]
   return counts.length > 0 ? counts : ['nothing yet']
+}
+
+function renderReload(report: AgentStatus['options']): string[] {
+  if (report === undefined) return []
+  const { atMs, waiting, problem } = report
+  const at = new Date(atMs).toISOString()
+  return [
+    ...(problem === undefined ? [] : [`  options  NOT read again at ${at}, those before hold: ${problem}`]),
+    ...(waiting.length === 0 ? [] : [`  options  wait for the next start: ${waiting.join(', ')}`]),
+  ]
 }
 
 function renderProxy({

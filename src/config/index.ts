@@ -8,7 +8,7 @@ export {
   type OptionValues,
 } from './declare.ts'
 export { configYaml, configzDocument, fileSchema, optionHelp, optionsTable } from './documents.ts'
-export { flagName, type LoadedOptions, loadOptions, type OptionSources } from './load-options.ts'
+export { flagName, type LoadedOptions, loadOptions, type OptionSources, type ResolvedOption } from './load-options.ts'
 export {
   byteSize,
   dnsName,

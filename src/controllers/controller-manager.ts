@@ -77,7 +77,7 @@ const factories: Readonly<Record<ControllerName, Factory>> = {
   },
   nodelifecycle: {
     source: 'node-controller',
-    create: (context, { nodeGraceMs }) => createNodeLifecycleController(context, { graceMs: nodeGraceMs }),
+    create: (context, { nodeGraceMs }) => createNodeLifecycleController(context, nodeGraceMs),
   },
   'ingress-status': { source: 'ingress-status-controller', create: createIngressStatusController },
 }
@@ -86,12 +86,12 @@ const factories: Readonly<Record<ControllerName, Factory>> = {
 interface ControllerSettings {
   /** The pod networks of the cluster, at most one of each family; every node gets its part of each. */
   readonly clusterCidrs: readonly Cidr[]
-  /** How long a node may go without a heartbeat before it counts as lost. */
-  readonly nodeGraceMs: number
+  /** How long a node may go without a heartbeat before it counts as lost, read at each check. */
+  readonly nodeGraceMs: () => number
   /** The certificate of the cluster's CA, by which Pods verify the API server. */
   readonly rootCaPem: string
-  /** How long an Event stays after its last occurrence. */
-  readonly eventTtlMs: number
+  /** How long an Event stays after its last occurrence, read at each check. */
+  readonly eventTtlMs: () => number
   readonly autoscaling: AutoscalingSettings
 }
 

@@ -67,7 +67,7 @@ export const nodeOptions = declareOptions({
     schema: flagValue,
     flag: '--public-metrics [boolean]',
     default: false,
-    reload: 'restart',
+    reload: 'live',
     commands: ['run', 'server', 'agent'],
     description: 'Open /metrics and /configz to everyone instead of loopback and users who may read them',
   },

@@ -82,6 +82,7 @@ const orderWithin: Readonly<Record<string, FolderOrder>> = {
   'src/app': [
     'options.ts',
     'metric-groups.ts option-groups.ts',
+    'live-options.ts',
     'context.ts',
     'option-conflicts.ts',
     'composition',

@@ -4,7 +4,7 @@ import { Agent, request as httpsRequest, type RequestOptions } from 'node:https'
 import { createInterface } from 'node:readline'
 import type { StaticToken } from '../../src/api/access/authenticate.ts'
 import { createApiServer } from '../../src/api/index.ts'
-import type { ApiLimits } from '../../src/api/limits.ts'
+import { type ApiLimits, defaultLimits } from '../../src/api/limits.ts'
 import { openMemoryStore, type Store } from '../../src/api/store/index.ts'
 import type { Component } from '../../src/loop/component.ts'
 import { createDialect, type DialectName } from '../../src/model/dialect.ts'
@@ -109,7 +109,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     admissionPlugins: options.admissionPlugins ?? [],
     admitsAccounts: options.admitsAccounts ?? false,
     sweepsNamespaces: options.sweepsNamespaces ?? true,
-    limits: options.limits ?? {},
+    limits: { ...defaultLimits, ...options.limits },
     usageClient: options.readsUsage === true ? await authority.issue('system:metrics-server') : undefined,
     components: () => [storeComponent],
     metrics: createMetrics(),

@@ -8,12 +8,13 @@ const keptPart = 0.25
  * two a third each, and there is always room for another. Admins are limited by the capacity only.
  */
 export class FairShare {
-  readonly #capacity: number
+  readonly #capacity: () => number
   readonly #held = new Map<string, number>()
   #used = 0
 
-  constructor(capacity: number) {
-    this.#capacity = capacity
+  /** `capacity` may be a function, for one that changes; what is held beyond a smaller one stays held. */
+  constructor(capacity: number | (() => number)) {
+    this.#capacity = typeof capacity === 'number' ? () => capacity : capacity
   }
 
   get used(): number {
@@ -22,7 +23,8 @@ export class FairShare {
 
   /** Takes the amount; returns false, and takes nothing, when the flow may not have it now. */
   take({ key, level }: Flow, amount = 1): boolean {
-    const capacity = level === 'ordinary' ? this.#capacity * (1 - keptPart) : this.#capacity
+    const all = this.#capacity()
+    const capacity = level === 'ordinary' ? all * (1 - keptPart) : all
     const left = capacity - this.#used
     const held = (this.#held.get(key) ?? 0) + amount
     if (level === 'admin' ? amount > left : held > left) return false

@@ -14,10 +14,10 @@ const maxWaits = 200
 export class InFlight {
   readonly #shares: Readonly<Record<Kind, FairShare>>
 
-  constructor({ maxReads, maxWrites }: Pick<ApiLimits, 'maxReads' | 'maxWrites'>) {
+  constructor(limits: Pick<ApiLimits, 'maxReads' | 'maxWrites'>) {
     this.#shares = {
-      reads: new FairShare(maxReads),
-      writes: new FairShare(maxWrites),
+      reads: new FairShare(() => limits.maxReads),
+      writes: new FairShare(() => limits.maxWrites),
       waits: new FairShare(maxWaits),
     }
   }

@@ -27,8 +27,8 @@ export class RequestShares {
 
   constructor(limits: ApiLimits) {
     this.inFlight = new InFlight(limits)
-    this.#watches = new FairShare(limits.maxWatches)
-    this.#connections = new FairShare(limits.maxWatches * connectionsPerWatch)
+    this.#watches = new FairShare(() => limits.maxWatches)
+    this.#connections = new FairShare(() => limits.maxWatches * connectionsPerWatch)
   }
 
   get watches(): number {

@@ -13,7 +13,7 @@ import { agentArguments } from '../lifecycle/agent-arguments.ts'
 import { type AgentMessage, AgentSupervisor, aliveIntervalMs } from '../lifecycle/agent-supervisor.ts'
 import { Lifecycle } from '../lifecycle/lifecycle.ts'
 import { Pulse } from '../lifecycle/pulse.ts'
-import { reloadOnHangup } from '../lifecycle/reload.ts'
+import { reloadOnChange } from '../lifecycle/reload.ts'
 import { listenForSignals } from '../lifecycle/until-signal.ts'
 import { whenReady } from '../lifecycle/when-ready.ts'
 import { partsOf } from '../option-groups.ts'
@@ -25,7 +25,7 @@ export type RunEnd = 'stopped' | 'forced'
 export async function runServer(untraced: AppContext): Promise<RunEnd> {
   const { context, components: tracing } = await composeTracing(untraced, 'platnet-server')
   const log = serverLog(context)
-  reloadOnHangup(context, log, async () => {})
+  reloadOnChange(context, log, () => {})
   const notifier = createNotifier(log, context.env)
   const { components, drain } = await composeServer(context)
   const pulse = composePulse(components, { context, notifier, log })
@@ -48,8 +48,9 @@ export async function runAgent(untraced: AppContext): Promise<RunEnd> {
   ])
   const components = await bothAtOnce(checkBeforeStart(context, run), composeAgent(context, run))
   await reportSysctls(context, log)
-  if (process.send) process.on('message', (message) => takeLogFilter(context, message))
-  else reloadOnHangup(context, log, async () => {})
+  if (process.send) process.on('message', (message) => takeOptions(context, message))
+  else reloadOnChange(context, log, () => {})
+  reapplySysctls(context, log)
   const notifier = createNotifier(log, process.send ? {} : context.env, run)
   const onStarted = async () => {
     await whenReady(components)
@@ -78,11 +79,18 @@ export async function runNode(untraced: AppContext): Promise<RunEnd> {
   const notifier = createNotifier(log, context.env)
   const main = path.resolve(import.meta.dirname, '../../main.ts')
   const agent = new AgentSupervisor({
-    command: [process.execPath, ...process.execArgv, main, ...agentArguments(context.options)],
-    onReady: () => void notifier.ready('rules are in the kernel'),
+    command: () => [process.execPath, ...process.execArgv, main, ...agentArguments(context.live)],
+    onReady: () => {
+      void notifier.ready('rules are in the kernel')
+      sendOptions()
+    },
     log: agentLog(context).child('supervisor'),
   })
-  reloadOnHangup(context, log, ({ values }) => agent.send({ kind: 'log-filter', filter: values.observe.logLevel }))
+  const sendOptions = () => {
+    const { live } = context
+    if (live.report) void agent.send({ kind: 'options', shown: live.shown(), report: live.report })
+  }
+  reloadOnChange(context, log, sendOptions)
   const withAgent = partsOf.agent.some((part) => context.options.values.app.components.includes(part))
   if (withAgent) await (await import('./check.ts')).requirePrivilege()
   const server = await composeServer(context)
@@ -146,9 +154,30 @@ async function composeManagers(context: AppContext): Promise<readonly Component[
   return wanted.map((role) => new ControllersSide(role, context))
 }
 
-function takeLogFilter(context: AppContext, message: unknown): void {
-  const parsed = z.object({ kind: z.literal('log-filter'), filter: z.string() }).safeParse(message)
-  if (parsed.success) context.logging.setFilter(parsed.data.filter)
+const optionsMessage = z.object({
+  kind: z.literal('options'),
+  shown: z.record(z.string(), z.unknown()),
+  report: z.object({ atMs: z.number(), waiting: z.array(z.string()), problem: z.string().optional() }),
+})
+
+/** Takes the live options that the supervisor has read. */
+function takeOptions({ live }: AppContext, message: unknown): void {
+  const parsed = optionsMessage.safeParse(message)
+  if (!parsed.success) return
+  const { problem, ...report } = parsed.data.report
+  live.takeShown(parsed.data.shown, { ...report, ...(problem !== undefined && { problem }) })
+}
+
+/** Sets the kernel settings again when options that choose them have changed. */
+function reapplySysctls(context: AppContext, log: Logger): void {
+  const { live } = context
+  let before = JSON.stringify(wantedSysctls(live))
+  live.onChange(() => {
+    const wanted = JSON.stringify(wantedSysctls(live))
+    if (wanted === before) return
+    before = wanted
+    void reportSysctls(context, log).catch((error: unknown) => log.warn('kernel settings were not changed', { error }))
+  })
 }
 
 interface RunHooks {
@@ -182,8 +211,8 @@ async function runComponents(components: readonly Component[], hooks: RunHooks):
   return Promise.race([stopped, signals.insisted.then((): RunEnd => 'forced')])
 }
 
-async function reportSysctls({ options }: AppContext, log: Logger): Promise<void> {
-  for (const { name, was, now, problem } of await applySysctls(wantedSysctls(options))) {
+async function reportSysctls({ live }: AppContext, log: Logger): Promise<void> {
+  for (const { name, was, now, problem } of await applySysctls(wantedSysctls(live))) {
     if (problem) log.warn('a kernel setting does not have the wanted value', { name, now, problem })
     else if (was !== now) log.info('kernel setting changed', { name, was, now })
     else log.debug('kernel setting has the wanted value', { name, now })

@@ -3,6 +3,7 @@ import type { IngressStatus } from '../../node/ingress/index.ts'
 import type { PolicyPlane, PolicyStatus } from '../../node/policy/index.ts'
 import type { ProxyStatus, ProxyView } from '../../node/proxy/index.ts'
 import { type AppliedRevisions, formatProblem, type LiveNodeState } from '../../node/state/index.ts'
+import type { ReloadReport } from '../live-options.ts'
 
 /** Answer of `GET /status` on the control socket; `platnet status -o json` prints it. */
 export interface AgentStatus {
@@ -16,6 +17,8 @@ export interface AgentStatus {
   readonly policy?: PolicyStatus
   /** Absent if ingress is not among the components, and until the API server answers. */
   readonly ingress?: IngressStatus
+  /** The outcome of the newest attempt to read the options again; absent if there was none. */
+  readonly options?: ReloadReport
   /** One sentence for each part of an API object that this node cannot use. */
   readonly problems: readonly string[]
 }
@@ -28,6 +31,7 @@ export interface StatusSources {
   readonly proxy: readonly ProxyView[]
   readonly policy: Pick<PolicyPlane, 'status'> | undefined
   readonly ingress: IngressStatus | undefined
+  readonly options: ReloadReport | undefined
   /** One sentence for each address or port that a Service claims and another one owns. */
   readonly refusedClaims: Iterable<string>
 }
@@ -40,6 +44,7 @@ export function describeAgent({
   proxy,
   policy,
   ingress,
+  options,
   refusedClaims,
 }: StatusSources): AgentStatus {
   return {
@@ -50,6 +55,7 @@ export function describeAgent({
     proxy: proxy.map((view) => view.status()),
     ...(policy && { policy: policy.status() }),
     ...(ingress && { ingress }),
+    ...(options && { options }),
     problems: [...Array.from(state.problems(), formatProblem), ...refusedClaims],
   }
 }

@@ -83,6 +83,7 @@ export async function composeAgent(context: AppContext, run = createFastRun()): 
       proxy: proxy?.families.map(({ plane }) => plane.view) ?? [],
       policy: policy?.plane,
       ingress: ingress?.status(),
+      options: context.live.report,
       refusedClaims: proxy?.refusedClaims() ?? [],
     })
   const questions = questionsOf({ proxy, policy, dns, ingress }, run)
@@ -170,7 +171,7 @@ async function accessRule(context: AppContext, client: ApiClient): Promise<Acces
   const { app, node } = context.options.values
   const token = await ensureToken(dataPaths(app.dataDir).agentToken)
   return {
-    isPublic: () => node.publicMetrics,
+    isPublic: () => context.live.values.node.publicMetrics,
     bearerTokens: () => [token],
     delegate: agentAccess(client, findNodeName(node.nodeName)),
     onTrouble: tellTrouble(context.logging.logger('platform_kubelet').child('endpoints')),
@@ -214,7 +215,7 @@ async function composeEndpoints(
   const handler = createAgentEndpoints({
     metrics: context.metrics,
     usage: () => usage.text(),
-    configz: () => configzDocument(context.options.resolved),
+    configz: () => configzDocument(context.live.resolved),
     components: () => components,
     access: rule,
     log,

@@ -87,6 +87,7 @@ export class ControllersSide implements Component {
 
   #connect(client: ApiClient, rootCaPem: string): ClusterConnection {
     const { controllers, node } = this.#context.options.values
+    const { live } = this.#context
     const metrics = this.#controllerMetrics
     const identity = controllers.leaderElect ? { identity: nameProcess(), isGone } : {}
     const log = this.#log
@@ -100,9 +101,9 @@ export class ControllersSide implements Component {
             controllers: controllers.controllers,
             clusterCidrs: node.clusterCidr,
             rootCaPem,
-            eventTtlMs: controllers.eventTtl,
+            eventTtlMs: () => live.values.controllers.eventTtl,
+            nodeGraceMs: () => live.values.controllers.nodeMonitorGracePeriod,
             autoscaling: autoscalingSettings(controllers),
-            nodeGraceMs: controllers.nodeMonitorGracePeriod,
             leaseMs: controllers.leaderElectLeaseDuration,
             ...identity,
             metrics,
@@ -116,7 +117,7 @@ export class ControllersSide implements Component {
 
   /** Listens on loopback and the node address, never on all addresses. Health is open, metrics need a permission. */
   #listeners(connection: Component, client: ApiClient): readonly Component[] {
-    const { api, node } = this.#context.options.values
+    const { api } = this.#context.options.values
     const { portOption } = this.#role
     const port = this.#role.port(this.#context.options.values)
     const log = this.#log.child('endpoints')
@@ -124,7 +125,7 @@ export class ControllersSide implements Component {
       metrics: this.#metrics,
       components: () => [connection],
       access: {
-        isPublic: () => node.publicMetrics,
+        isPublic: () => this.#context.live.values.node.publicMetrics,
         bearerTokens: () => [],
         delegate: componentAccess(client),
         onTrouble: tellTrouble(log),

@@ -23,7 +23,19 @@ export function composeDns(
     state,
     applied,
     run,
-    settings: { ...dns, nodeAddress, clusterCidrs: node.clusterCidr, env: context.env },
+    settings: {
+      ...dns,
+      // Read at each check of the configuration.
+      get corefile() {
+        return context.live.values.dns.corefile
+      },
+      get dnsConfigMapFiles() {
+        return context.live.values.dns.dnsConfigMapFiles
+      },
+      nodeAddress,
+      clusterCidrs: node.clusterCidr,
+      env: context.env,
+    },
     processMetrics: () => context.metrics.processText(),
     log: context.logging.logger('platform_dns'),
     tracer: context.tracer,

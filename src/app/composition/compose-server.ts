@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type ApiLimits, createApiServer, isOpenToOthers, readTokenFile } from '../../api/index.ts'
+import { type ApiLimits, createApiServer, defaultLimits, isOpenToOthers, readTokenFile } from '../../api/index.ts'
 import { apiMetrics } from '../../api/metrics.ts'
 import { type CommitReport, HistoryKeeper, openStore, type Store } from '../../api/store/index.ts'
 import type { Component, Health } from '../../loop/component.ts'
@@ -71,7 +71,7 @@ export class ServerSide implements Component {
   /** Fails `/readyz` and serves for `--shutdown-delay`, so that load balancers choose another server first. */
   async drain(): Promise<void> {
     this.#isStopping = true
-    await sleep(this.#context.options.values.api.shutdownDelay * 1000)
+    await sleep(this.#context.live.values.api.shutdownDelay * 1000)
   }
 
   async stop(scope: { signal: AbortSignal }): Promise<void> {
@@ -127,7 +127,7 @@ export class ServerSide implements Component {
       authorizationMode: api.authorizationMode,
       admissionPlugins: api.enableAdmissionPlugins,
       admitsAccounts: api.disableAdmissionPlugins === undefined,
-      limits: limitsOf(api),
+      limits: liveLimits(this.#context.live),
       sweepsNamespaces: !hasController,
       components: () => this.#checks(),
       metrics,
@@ -153,12 +153,23 @@ export class ServerSide implements Component {
   }
 }
 
-function limitsOf(api: AppContext['options']['values']['api']): Partial<ApiLimits> {
+/** Limits that are read at each use, so that changed options hold at once. */
+function liveLimits(live: AppContext['live']): ApiLimits {
   return {
-    maxObjectBytes: api.maxObjectBytes,
-    ...(api.maxStoreBytes !== undefined && { maxStoreBytes: api.maxStoreBytes }),
-    maxReads: api.maxRequestsInflight,
-    maxWrites: api.maxMutatingRequestsInflight,
-    maxWatches: api.maxWatches,
+    get maxObjectBytes() {
+      return live.values.api.maxObjectBytes
+    },
+    get maxStoreBytes() {
+      return live.values.api.maxStoreBytes ?? defaultLimits.maxStoreBytes
+    },
+    get maxReads() {
+      return live.values.api.maxRequestsInflight
+    },
+    get maxWrites() {
+      return live.values.api.maxMutatingRequestsInflight
+    },
+    get maxWatches() {
+      return live.values.api.maxWatches
+    },
   }
 }

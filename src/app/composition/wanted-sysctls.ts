@@ -4,7 +4,7 @@ import type { Options } from '../context.ts'
 import { hasIpv6 } from './has-ipv6.ts'
 
 /** Returns the kernel settings that this node needs: forwarding, rules for packets on bridges, and connection tracking if the proxy runs. */
-export function wantedSysctls({ values: { app, proxy } }: Options) {
+export function wantedSysctls({ values: { app, proxy } }: Pick<Options, 'values'>) {
   const ofNode = app.components.includes('policy') && hasIpv6() ? [...nodeSysctls, bridgeIpv6Sysctl] : nodeSysctls
   if (!app.components.includes('proxy')) return ofNode
   const wishes = {

@@ -5,6 +5,7 @@ import { Backoff } from '../../loop/backoff.ts'
 import type { Component, Health } from '../../loop/component.ts'
 import { PlatnetError } from '../../model/errors.ts'
 import type { Logger } from '../../observe/logger.ts'
+import type { ReloadReport, ShownOptions } from '../live-options.ts'
 import { exitCodes } from './exit-codes.ts'
 
 const agentMessage = z.discriminatedUnion('kind', [
@@ -19,11 +20,15 @@ export type AgentMessage = Readonly<z.infer<typeof agentMessage>>
 export const aliveIntervalMs = 5_000
 
 /** Message from the supervisor to the agent. */
-export type SupervisorMessage = { readonly kind: 'log-filter'; readonly filter: string }
+export type SupervisorMessage = {
+  readonly kind: 'options'
+  readonly shown: ShownOptions
+  readonly report: ReloadReport | undefined
+}
 
 export interface SupervisedAgent {
-  /** The program and its arguments: the `agent` command of this program. */
-  readonly command: readonly [file: string, ...args: string[]]
+  /** Returns the program and its arguments: the `agent` command of this program with the options in force. */
+  readonly command: () => readonly [file: string, ...args: string[]]
   /** Called each time the agent has applied its first sync. */
   readonly onReady: () => void
   readonly log: Logger
@@ -92,7 +97,7 @@ export class AgentSupervisor implements Component {
 
   async #spawn(): Promise<void> {
     const { command, log } = this.#agent
-    const [file, ...args] = command
+    const [file, ...args] = command()
     const startedMs = performance.now()
     const child = await runProgram(file, args, { background: true, stdout: 'inherit', stderr: 'inherit', ipc: true })
     this.#child = child

@@ -1,35 +1,37 @@
+import { FileWatch } from '../../host/index.ts'
 import { describeError } from '../../model/errors.ts'
 import type { Logger } from '../../observe/index.ts'
-import type { AppContext, Options } from '../context.ts'
+import type { AppContext } from '../context.ts'
 
 /**
- * Reads the options again at each SIGHUP: live options hold at once, the log names the others. Options that do not parse change
- * nothing. `onLive` passes them to a supervised agent.
+ * Reads the options again at each SIGHUP and when the configuration file changes: live options hold at once, the log names the others. Options
+ * that do not parse change nothing. `onRead` is called after each attempt.
  */
-export function reloadOnHangup(
-  context: AppContext,
-  processLog: Logger,
-  onLive: (options: Options) => Promise<void>,
-): void {
+export function reloadOnChange(context: AppContext, processLog: Logger, onRead: () => void): void {
   const log = processLog.child('reload')
-  const reload = async () => {
-    const options = await context.readOptions()
-    context.logging.setFilter(options.values.observe.logLevel)
-    const waiting = changedOptions(context.options, options)
-    log.info('options read again', waiting.length > 0 ? { holdAtTheNextStart: waiting } : {})
-    await onLive(options)
+  let isReading = Promise.resolve()
+  const reload = (because: string) => {
+    isReading = isReading.then(() => readAgain(context, log, because)).then(onRead)
   }
-  process.on('SIGHUP', () => {
-    reload().catch((error) =>
-      log.error('the options could not be read again; those before stay in effect', { error: describeError(error) }),
-    )
-  })
+  process.on('SIGHUP', () => reload('SIGHUP'))
+  const path = context.options.values.app.config
+  if (path !== undefined) new FileWatch(path, () => reload('the configuration file has changed')).start()
 }
 
-/** Returns the keys of changed options that need a restart. */
-export function changedOptions(before: Options, after: Options): readonly string[] {
-  const shown = new Map(before.resolved.map((option) => [option.key, JSON.stringify(option.shown)]))
-  return after.resolved
-    .filter(({ key, spec, shown: value }) => spec.reload === 'restart' && shown.get(key) !== JSON.stringify(value))
-    .map(({ key }) => key)
+/** Reads the options and puts the live ones into effect. Never throws. */
+export async function readAgain(
+  { live, readOptions }: Pick<AppContext, 'live' | 'readOptions'>,
+  log: Logger,
+  because: string,
+): Promise<void> {
+  try {
+    const { changed, waiting } = live.take(await readOptions(), Date.now())
+    const facts = { because, ...(changed.length > 0 && { changed }), ...(waiting.length > 0 && { waiting }) }
+    if (waiting.length > 0) log.warn('options read again; those that wait hold at the next start', facts)
+    else log.info('options read again', facts)
+  } catch (error) {
+    const problem = describeError(error)
+    live.refuse(problem, Date.now())
+    log.error('the options could not be read again; those before stay in effect', { because, error: problem })
+  }
 }

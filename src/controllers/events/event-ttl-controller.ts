@@ -19,15 +19,18 @@ type Event = z.output<typeof eventSchema>
 
 const eventType = resourceType('', 'v1', 'events', 'Event', eventSchema)
 
-/** Deletes Events that have not recurred for `ttlMs`. Its keys are Events. */
-export function createEventTtlController({ client, caches, metrics, log }: BaseContext, ttlMs: number): Component {
+/** Deletes Events that have not recurred for `ttlMs`, which is read again at least each 10 minutes. Its keys are Events. */
+export function createEventTtlController(
+  { client, caches, metrics, log }: BaseContext,
+  ttlMs: () => number,
+): Component {
   const events = caches.of(eventType)
   const target = writeTarget(client, caches, [])
   const reconcile = async (key: string, { signal }: { signal: AbortSignal }) => {
     const event = events.get(key)
     if (event === undefined) return undefined
-    const leftMs = lastOccurrenceMs(event) + ttlMs - Date.now()
-    if (leftMs > 0) return { againInMs: Math.min(leftMs, maxTimerMs) }
+    const leftMs = lastOccurrenceMs(event) + ttlMs() - Date.now()
+    if (leftMs > 0) return { againInMs: Math.min(leftMs, recheckMs) }
     const { uid } = event.metadata
     await applyWrites(target, [{ verb: 'delete', target: nameOf(eventType.resource, event), uid }], signal)
     return undefined
@@ -41,8 +44,8 @@ export function createEventTtlController({ client, caches, metrics, log }: BaseC
   })
 }
 
-/** The longest delay of one timer: Node's timers hold no more than 2^31 ms. */
-const maxTimerMs = 24 * 3_600_000
+/** The longest delay of one timer: the time to live may have changed. */
+const recheckMs = 600_000
 
 /** Returns the time of the Event's last occurrence; an Event without a valid time counts as old. */
 function lastOccurrenceMs({ metadata, lastTimestamp, eventTime, series }: Event): number {

@@ -14,10 +14,8 @@ import { Heartbeats } from './heartbeats.ts'
 import { conditionsOfLost, taintsOf } from './plan-node.ts'
 import { notReadyWrites, planEviction } from './plan-pods.ts'
 
-export interface LifecycleTiming {
-  /** How long a node may be silent before it counts as lost, and be missing before its pods are deleted. */
-  readonly graceMs: number
-}
+/** How long a node may be silent before it counts as lost, and be missing before its pods are deleted; read at each check. */
+type Grace = () => number
 
 /** The grace of a node that has not sent any heartbeat yet. */
 const startupGraceMs = 60_000
@@ -29,12 +27,12 @@ const leaseNamespace = 'kube-node-lease'
  * Follows the heartbeats of nodes. A silent node becomes Ready Unknown, its pods not ready; taints follow the conditions, and pods that do not
  * tolerate them are evicted. Pods of a deleted node are deleted. Its keys are names of nodes.
  */
-export function createNodeLifecycleController(context: ControllerContext, timing: LifecycleTiming): Component {
+export function createNodeLifecycleController(context: ControllerContext, graceMs: Grace): Component {
   const { caches, types, metrics, log } = context
   const pods = caches.of(podType)
   const wellNodes = caches.of(nodeType).addIndex(wellNode)
   const podsByNode = pods.addIndex(nodeNameOf)
-  const lifecycle = new NodeLifecycle(context, timing, {
+  const lifecycle = new NodeLifecycle(context, graceMs, {
     podsOf: (node) => podsByNode.get(node),
     isAnyWell: () => wellNodes.count(well) > 0,
   })
@@ -61,7 +59,7 @@ interface Surroundings {
 
 class NodeLifecycle {
   readonly #context: ControllerContext
-  readonly #timing: LifecycleTiming
+  readonly #graceMs: Grace
   readonly #surroundings: Surroundings
   readonly #heartbeats = new Heartbeats()
   /** The nodes that have a RegisteredNode Event, by name, as they were then. */
@@ -69,9 +67,9 @@ class NodeLifecycle {
   /** The time since when a node is missing, by its name. */
   readonly #missing = new Map<string, number>()
 
-  constructor(context: ControllerContext, timing: LifecycleTiming, surroundings: Surroundings) {
+  constructor(context: ControllerContext, graceMs: Grace, surroundings: Surroundings) {
     this.#context = context
-    this.#timing = timing
+    this.#graceMs = graceMs
     this.#surroundings = surroundings
   }
 
@@ -113,7 +111,7 @@ class NodeLifecycle {
     const { caches, types } = this.#context
     const renewed = caches.of(types.leases).get(`${leaseNamespace}/${name}`)?.spec.renewTime
     const heartbeat = findCondition(status.conditions, 'Ready')?.lastHeartbeatTime
-    const graceMs = renewed || heartbeat ? this.#timing.graceMs : startupGraceMs
+    const graceMs = renewed || heartbeat ? this.#graceMs() : startupGraceMs
     return graceMs - this.#heartbeats.silentMs(name, `${renewed} ${heartbeat}`, performance.now())
   }
 
@@ -170,7 +168,7 @@ class NodeLifecycle {
     }
     const sinceMs = this.#missing.get(name) ?? performance.now()
     this.#missing.set(name, sinceMs)
-    const leftMs = sinceMs + this.#timing.graceMs - performance.now()
+    const leftMs = sinceMs + this.#graceMs() - performance.now()
     if (leftMs > 0) return { againInMs: leftMs }
     if (await this.#exists(name, signal)) return { againInMs: recheckMs }
     await this.#write(

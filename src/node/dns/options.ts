@@ -25,7 +25,7 @@ export const dnsOptions = declareOptions({
   corefile: {
     schema: filePath.optional(),
     flag: '--corefile <file>',
-    reload: 'restart',
+    reload: 'live',
     commands,
     description:
       'The file that configures DNS; when not set, the ConfigMap coredns in kube-system (a server creates it where there is none), else the built-in one',
@@ -34,7 +34,7 @@ export const dnsOptions = declareOptions({
   dnsConfigMapFiles: {
     schema: filePathList.optional(),
     flag: '--dns-config-map-files <paths>',
-    reload: 'restart',
+    reload: 'live',
     commands,
     description:
       'Files of the node that a Corefile of the ConfigMap may name beside /etc/resolv.conf as a target of forward; a Corefile of --corefile may name any',

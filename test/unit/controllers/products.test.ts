@@ -183,7 +183,7 @@ describe('controllers: with many of two kinds in one namespace each looks at its
       cluster.put('nodes', { metadata: { name: `n${index}` }, status: { conditions: [condition] } })
     }
     for (const index of numbers(each)) beat(index, 'before')
-    const controller = createNodeLifecycleController(cluster.context, { graceMs: 3_600_000 }) as Controller
+    const controller = createNodeLifecycleController(cluster.context, () => 3_600_000) as Controller
     const list = mock.method(ObjectCache.prototype, 'list')
     await controller.start()
     // Each is tainted, and hears of that.

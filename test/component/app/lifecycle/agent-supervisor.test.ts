@@ -15,7 +15,7 @@ describe('the supervisor of the agent', () => {
   function supervise(script: string, silentAfterMs = 60_000): AgentSupervisor {
     readyCount = 0
     supervisor = new AgentSupervisor({
-      command: [process.execPath, '--eval', script],
+      command: () => [process.execPath, '--eval', script],
       onReady: () => {
         readyCount += 1
       },
@@ -77,7 +77,7 @@ describe('the supervisor of the agent', () => {
   })
 
   test('a command that cannot be started is the start that fails', async () => {
-    supervisor = new AgentSupervisor({ command: ['/no/such/program'], onReady: () => {}, log: silentLogger })
+    supervisor = new AgentSupervisor({ command: () => ['/no/such/program'], onReady: () => {}, log: silentLogger })
     await assert.rejects(supervisor.start())
   })
 })

@@ -20,11 +20,11 @@ test('Events are deleted when they have not recurred for their time, and stay wh
   await tell('fresh', {})
   await tell('repeated', { firstTimestamp: hoursAgo(9), lastTimestamp: hoursAgo(0) })
   {
-    await using _running = await runControllers(server, (kit) => [createEventTtlController(kit, 3_600_000)])
+    await using _running = await runControllers(server, (kit) => [createEventTtlController(kit, () => 3_600_000)])
     await tell('third', {})
     await untilAsync('all are seen', async () => (await names()).length === 3)
   }
   assert.deepEqual((await names()).sort(), ['fresh', 'repeated', 'third'])
-  await using _hasty = await runControllers(server, (kit) => [createEventTtlController(kit, 1_500)])
+  await using _hasty = await runControllers(server, (kit) => [createEventTtlController(kit, () => 1_500)])
   await untilAsync('all are gone', async () => (await names()).length === 0, 30_000)
 })

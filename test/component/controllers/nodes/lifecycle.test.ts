@@ -74,7 +74,7 @@ describe('a node whose agent falls silent', () => {
     await makePod('stays', '10.244.0.1')
     await makePod('goes', '10.244.0.2', [hasty])
     running = await runControllers(server, (context) => [
-      createNodeLifecycleController(context, { graceMs: 2_000 }),
+      createNodeLifecycleController(context, () => 2_000),
       createEndpointSliceController(context),
     ])
   })
