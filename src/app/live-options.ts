@@ -11,7 +11,7 @@ export interface ReloadReport {
   readonly atMs: number
   /** Changed options that hold at the next start, by key. */
   readonly waiting: readonly string[]
-  /** Why the options could not be read; those before hold. */
+  /** The reason why the options could not be read; those before hold. */
   readonly problem?: string
 }
 

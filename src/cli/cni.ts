@@ -12,8 +12,9 @@ import {
   sandboxOfCli,
 } from '../app/commands/cni.ts'
 import type { Options } from '../app/context.ts'
-import { printFinding } from './check.ts'
+import { renderFindings } from './check.ts'
 import { exitCodes } from './exit-code.ts'
+import { type OutputFormat, outputFlag, printAnswer, withProgress } from './output.ts'
 import { type AddCommand, addOptionFlags, type CliContext, loadCommandOptions, print } from './program.ts'
 import { withUser } from './with-user.ts'
 
@@ -22,7 +23,7 @@ const cniOptions = ['config', 'cniConfDir', 'cniBinDir', 'cniCacheDir', 'control
 /** `platnet cni …` runs CNI operations of this node by hand. */
 export const addCniCommand: AddCommand = (program, context) => {
   const cni = program.command('cni').description('shows and operates the CNI networks of this node')
-  addSubcommand(cni, context, 'list', 'shows the networks and plugins of this node, and which network pods get', list)
+  addList(cni, context)
   addDoctor(cni, context)
   addSandboxCommand(cni, context, 'add', 'gives a network namespace an interface of the default network', add)
   addSandboxCommand(cni, context, 'check', 'asks the plugins whether an interface is as they made it', check)
@@ -40,17 +41,37 @@ function addSubcommand(cni: Command, context: CliContext, name: string, descript
   })
 }
 
-const list: Work = async (options, { stdout }, user) => {
-  const runtime = cniRuntimeOfCli(options, user)
-  const { networks, skipped } = await runtime.networks()
-  for (const [index, { name, cniVersion, plugins, file }] of networks.entries()) {
-    const chain = plugins.map(({ type }) => type).join(', ')
-    print({ stdout }, `${index === 0 ? 'default' : 'unused '}  ${name}  ${cniVersion}  ${chain}  ${file}\n`)
-  }
-  for (const { reason } of skipped) print({ stdout }, `skipped  ${reason}\n`)
-  for (const { type, path, versions, problem } of await runtime.plugins()) {
-    print({ stdout }, `plugin   ${type}  ${problem ?? versions.join(', ')}  ${path}\n`)
-  }
+type CniList = Awaited<ReturnType<CniRuntime['networks']>> & {
+  readonly plugins: Awaited<ReturnType<CniRuntime['plugins']>>
+}
+
+function addList(cni: Command, context: CliContext): void {
+  const command = cni
+    .command('list')
+    .description('shows the networks and plugins of this node, and which network pods get')
+    .addOption(outputFlag())
+  addOptionFlags(command, 'agent', cniOptions).action(async ({ output }: { output: OutputFormat }) => {
+    const options = await loadCommandOptions(command, context, 'agent')
+    await withUser(context, false, async (user) => {
+      const runtime = cniRuntimeOfCli(options, user)
+      const read = async () => ({ ...(await runtime.networks()), plugins: await runtime.plugins() })
+      printAnswer(context, output, await withProgress(context, 'asking the plugins', read()), renderList)
+    })
+  })
+}
+
+function renderList({ networks, skipped, plugins }: CniList): string {
+  const lines = [
+    ...networks.map(({ name, cniVersion, plugins: chain, file }, index) => {
+      const types = chain.map(({ type }) => type).join(', ')
+      return `${index === 0 ? 'default' : 'unused '}  ${name}  ${cniVersion}  ${types}  ${file}`
+    }),
+    ...skipped.map(({ reason }) => `skipped  ${reason}`),
+    ...plugins.map(
+      ({ type, path, versions, problem }) => `plugin   ${type}  ${problem ?? versions.join(', ')}  ${path}`,
+    ),
+  ]
+  return lines.map((line) => `${line}\n`).join('')
 }
 
 /** `platnet cni doctor` ends with exit code 3 if it finds a fault. */
@@ -59,15 +80,19 @@ function addDoctor(cni: Command, context: CliContext): void {
     .command('doctor')
     .description('finds what is wrong with the networks of this node')
     .option('--fix', 'repair leaked addresses, orphan chains, empty results and missing links', false)
-  addOptionFlags(command, 'agent', cniOptions).action(async ({ fix }: { fix: boolean }) => {
-    const options = await loadCommandOptions(command, context, 'agent')
-    await withUser(context, false, async (user) => {
-      if (fix) await repair(options, context, user)
-      const findings = await examineCni(options, user)
-      for (const finding of findings) print(context, printFinding(finding))
-      if (findings.some(({ level }) => level !== 'ok')) context.finish(exitCodes.unhealthy)
-    })
-  })
+    .addOption(outputFlag())
+  addOptionFlags(command, 'agent', cniOptions).action(
+    async ({ fix, output }: { fix: boolean; output: OutputFormat }) => {
+      const options = await loadCommandOptions(command, context, 'agent')
+      await withUser(context, false, async (user) => {
+        if (fix)
+          await repair(options, { ...context, stdout: output === 'text' ? context.stdout : context.stderr }, user)
+        const findings = await withProgress(context, 'asking the plugins', examineCni(options, user))
+        printAnswer(context, output, { findings }, renderFindings)
+        if (findings.some(({ level }) => level !== 'ok')) context.finish(exitCodes.unhealthy)
+      })
+    },
+  )
 }
 
 const repair: Work = async (options, { stdout, stderr }, user) => {

@@ -1,7 +1,8 @@
 import type { Command } from 'commander'
 import { refuseConflicts } from '../app/option-conflicts.ts'
 import { optionGroups } from '../app/option-groups.ts'
-import { configYaml, fileSchema, loadOptions, readConfigFile } from '../config/index.ts'
+import { configYaml, configzDocument, fileSchema, loadOptions, readConfigFile } from '../config/index.ts'
+import { type OutputFormat, outputFlag, printAnswer } from './output.ts'
 import { addOptionFlags, type CliContext, loadCommandOptions } from './program.ts'
 
 /** `platnet config print|validate|schema`. */
@@ -28,9 +29,10 @@ function addPrintCommand(config: Command, context: CliContext): void {
   const print = config
     .command('print')
     .description('the effective options, each with its source, as a configuration file')
-    .action(async () => {
+    .addOption(outputFlag())
+    .action(async ({ output }: { output: OutputFormat }) => {
       const { resolved } = await loadCommandOptions(print, context)
-      context.stdout.write(configYaml(resolved))
+      printAnswer(context, output, configzDocument(resolved), () => configYaml(resolved))
     })
   addOptionFlags(print)
 }

@@ -1,6 +1,7 @@
 import { type ConsoleState, findConsoles } from '../app/commands/console.ts'
 import { exitCodes } from './exit-code.ts'
-import { type AddCommand, addOptionFlags, loadCommandOptions, outputFlag, print } from './program.ts'
+import { type OutputFormat, outputFlag, printAnswer } from './output.ts'
+import { type AddCommand, addOptionFlags, loadCommandOptions } from './program.ts'
 
 /** `platnet console` prints the addresses of the web consoles of this machine; exit code 1 if none answers. */
 export const addConsoleCommand: AddCommand = (program, context) => {
@@ -8,10 +9,10 @@ export const addConsoleCommand: AddCommand = (program, context) => {
     .command('console')
     .description('prints the address of the web console of this node and of the cluster')
     .addOption(outputFlag())
-  addOptionFlags(command, 'agent').action(async ({ output }: { output: string }) => {
+  addOptionFlags(command, 'agent').action(async ({ output }: { output: OutputFormat }) => {
     const { values } = await loadCommandOptions(command, context, 'agent')
     const consoles = await findConsoles(values.console)
-    print(context, output === 'json' ? `${JSON.stringify(consoles, undefined, 2)}\n` : consoles.map(render).join(''))
+    printAnswer(context, output, consoles, (all) => all.map(render).join(''))
     if (!consoles.some(({ answers }) => answers)) context.finish(exitCodes.failure)
   })
 }

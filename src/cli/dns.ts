@@ -4,7 +4,8 @@ import { PlatnetError } from '../model/errors.ts'
 import { type Ip, ipFamily, parseIp } from '../model/ip.ts'
 import { renderRecord } from './dns-record.ts'
 import { exitCodes } from './exit-code.ts'
-import { type AddCommand, addOptionFlags, type CliContext, loadCommandOptions, print } from './program.ts'
+import { type OutputFormat, outputFlag, printAnswer, withProgress } from './output.ts'
+import { type AddCommand, addOptionFlags, loadCommandOptions } from './program.ts'
 
 class DnsQueryError extends PlatnetError<'bad-question' | 'no-answer'> {}
 
@@ -12,6 +13,7 @@ interface QueryFlags {
   readonly dnsServer?: string
   readonly dnsPort: string
   readonly tcp?: boolean
+  readonly output: OutputFormat
 }
 
 interface Question {
@@ -33,13 +35,15 @@ export const addDnsCommand: AddCommand = (program, context) => {
     .option('--dns-server <ip>', 'the server to ask, instead of the address of --cluster-dns')
     .option('--dns-port <port>', 'the port there', '53')
     .option('--tcp', 'ask over TCP')
+    .addOption(outputFlag())
   addOptionFlags(command, 'agent', ['config', 'controlSocket', 'clusterDns']).action(
     async (name: string, type: string, flags: QueryFlags) => {
       const { values } = await loadCommandOptions(command, context, 'agent')
       const question = readQuestion(name, type, flags, values.dns.clusterDns)
-      await printAnswer(question, context)
-      const isOurs = flags.dnsServer === undefined
-      if (isOurs) print(context, await explain(values.node.controlSocket, question))
+      const found = await withProgress(context, 'waiting for the answer', answer(question))
+      const source = flags.dnsServer === undefined ? await explain(values.node.controlSocket, question) : {}
+      printAnswer(context, flags.output, { ...found, ...source }, renderAnswer)
+      if (found.rcode !== 'NOERROR') context.finish(exitCodes.failure)
     },
   )
 }
@@ -67,35 +71,60 @@ function findNameProblem(name: string): string | undefined {
   return Buffer.byteLength(labels.join('.')) > 253 ? 'expected at most 253 bytes' : undefined
 }
 
-async function printAnswer(question: Question, context: CliContext): Promise<void> {
-  const startedMs = performance.now()
-  const packet = await ask(question)
-  const tookMs = performance.now() - startedMs
-  const rcode = rcodeName(packet.header.rcode)
-  const authority = packet.header.aa ? ', authoritative' : ''
-  const records = [...packet.answers, ...packet.authorities, ...packet.additionals].map(renderRecord)
-  const lines = [
-    `;; ${rcode}${authority} from ${question.server} port ${question.port} in ${tookMs.toFixed(1)} ms`,
-    ...records.filter((line) => line !== undefined),
-  ]
-  print(context, `${lines.join('\n')}\n`)
-  if (packet.header.rcode !== 0) context.finish(exitCodes.failure)
+/** Answer of `platnet dns query -o json`; records as a zone file has them. */
+interface DnsAnswer {
+  readonly rcode: string
+  readonly authoritative: boolean
+  readonly server: Ip
+  readonly port: number
+  readonly tookMs: number
+  readonly records: readonly string[]
+  /** The source of the answer as the agent of this machine reports it; absent for another server. */
+  readonly explanation?: DnsExplanation
+  /** The reason why there is no explanation. */
+  readonly unexplained?: string
 }
 
-/** Formats the source of the answer: the plugin and the object that the agent of this machine reports. */
-async function explain(controlSocket: string, { name, type }: Question): Promise<string> {
+async function answer(question: Question): Promise<DnsAnswer> {
+  const startedMs = performance.now()
+  const { header, answers, authorities, additionals } = await ask(question)
+  return {
+    rcode: rcodeName(header.rcode),
+    authoritative: Boolean(header.aa),
+    server: question.server,
+    port: question.port,
+    tookMs: Number((performance.now() - startedMs).toFixed(1)),
+    records: [...answers, ...authorities, ...additionals].map(renderRecord).filter((line) => line !== undefined),
+  }
+}
+
+function renderAnswer(found: DnsAnswer): string {
+  const { rcode, authoritative, server, port, tookMs, records, explanation, unexplained } = found
+  const lines = [
+    `;; ${rcode}${authoritative ? ', authoritative' : ''} from ${server} port ${port} in ${tookMs.toFixed(1)} ms`,
+    ...records,
+    ...(explanation ? [renderExplanation(explanation)] : []),
+    ...(unexplained === undefined ? [] : [`;; no explanation: ${unexplained}`]),
+  ]
+  return `${lines.join('\n')}\n`
+}
+
+async function explain(
+  controlSocket: string,
+  { name, type }: Question,
+): Promise<Pick<DnsAnswer, 'explanation' | 'unexplained'>> {
   try {
-    return renderExplanation(await askDnsExplanation(controlSocket, name, type))
+    return { explanation: await askDnsExplanation(controlSocket, name, type) }
   } catch (error) {
     if (!(error instanceof AskError)) throw error
-    return `;; no explanation: ${error.message}\n`
+    return { unexplained: error.message }
   }
 }
 
 function renderExplanation({ plugin, ageMs, object, changedAtMs }: DnsExplanation): string {
   const kept = plugin === 'cache' ? `, kept for ${(ageMs / 1000).toFixed(1)} s` : ''
   const changed = changedAtMs === undefined ? '' : `, changed ${((Date.now() - changedAtMs) / 1000).toFixed(1)} s ago`
-  return `;; plugin ${plugin}${kept}${object === undefined ? '' : `, ${object}${changed}`}\n`
+  return `;; plugin ${plugin}${kept}${object === undefined ? '' : `, ${object}${changed}`}`
 }
 
 async function ask({ name, type, server, port, overTcp }: Question): Promise<DNS.Packet> {

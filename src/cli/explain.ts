@@ -1,7 +1,8 @@
 import { askFlow, askService, askUrl, type FlowQuestion } from '../app/commands/ask-agent.ts'
 import type { ServiceAnswer } from '../app/composition/proxy-questions.ts'
 import { exitCodes } from './exit-code.ts'
-import { type AddCommand, addOptionFlags, type CliContext, loadCommandOptions, outputFlag, print } from './program.ts'
+import { type OutputFormat, outputFlag, printAnswer, withProgress } from './output.ts'
+import { type AddCommand, addOptionFlags, type CliContext, loadCommandOptions } from './program.ts'
 
 /** `platnet explain SRC DST:PORT[/udp]`, `platnet explain service NS/NAME` and `platnet explain URL`, answered by the running agent. */
 export const addExplainCommand: AddCommand = (program, context) => {
@@ -27,14 +28,15 @@ export const addExplainCommand: AddCommand = (program, context) => {
     async (
       source: string,
       target: string | undefined,
-      { output, inInterface }: { output: string; inInterface?: string },
+      { output, inInterface }: { output: OutputFormat; inInterface?: string },
     ) => {
       const { values } = await loadCommandOptions(command, context, 'agent')
       const socket = values.node.controlSocket
+      const ask = <Answer>(answer: Promise<Answer>) => withProgress(context, 'asking the agent', answer)
       if (target === undefined && /^https?:/i.test(source))
-        printAnswer(context, output, await askUrl(socket, source), renderLines)
+        printAnswer(context, output, await ask(askUrl(socket, source)), renderLines)
       else if (source === 'service' && target !== undefined)
-        printAnswer(context, output, await askService(socket, target), renderService)
+        printAnswer(context, output, await ask(askService(socket, target)), renderService)
       else await explainFlow(context, { inInterface, socket, source, target: target ?? '', output })
     },
   )
@@ -45,7 +47,7 @@ interface FlowRequest {
   readonly socket: string
   readonly source: string
   readonly target: string
-  readonly output: string
+  readonly output: OutputFormat
 }
 
 async function explainFlow(context: CliContext, request: FlowRequest): Promise<void> {
@@ -60,7 +62,11 @@ async function explainFlow(context: CliContext, request: FlowRequest): Promise<v
   printAnswer(
     context,
     request.output,
-    await askFlow(request.socket, { ...question, ...(inInterface && { inInterface }) }),
+    await withProgress(
+      context,
+      'asking the agent',
+      askFlow(request.socket, { ...question, ...(inInterface && { inInterface }) }),
+    ),
     renderLines,
   )
 }
@@ -85,15 +91,6 @@ const icmpForm = /^(?<destination>\[?[0-9a-fA-F:.]+\]?|[a-z0-9-]+\/[a-z0-9.-]+)\
 
 const targetForm =
   /^(?<destination>\[[0-9a-fA-F:.]+\]|[0-9.]+|[a-z0-9-]+\/[a-z0-9.-]+):(?<port>\d{1,5})(?:\/(?<protocol>tcp|udp|sctp))?$/i
-
-function printAnswer<Answer>(
-  context: CliContext,
-  output: string,
-  answer: Answer,
-  render: (answer: Answer) => string,
-): void {
-  print(context, output === 'json' ? `${JSON.stringify(answer, undefined, 2)}\n` : render(answer))
-}
 
 function renderLines({ lines }: { readonly lines: readonly string[] }): string {
   return `${lines.join('\n')}\n`

@@ -1,7 +1,8 @@
 import { askPlan } from '../app/commands/ask-agent.ts'
 import type { PlanAnswer } from '../app/composition/proxy-questions.ts'
 import { exitCodes } from './exit-code.ts'
-import { type AddCommand, addOptionFlags, loadCommandOptions, outputFlag, print } from './program.ts'
+import { type OutputFormat, outputFlag, printAnswer, withProgress } from './output.ts'
+import { type AddCommand, addOptionFlags, loadCommandOptions } from './program.ts'
 
 /** `platnet plan` ends with exit code 3 if the kernel's rules differ from the wanted ones, or if that is not known of some. */
 export const addPlanCommand: AddCommand = (program, context) => {
@@ -9,10 +10,10 @@ export const addPlanCommand: AddCommand = (program, context) => {
     .command('plan')
     .description('shows how the rules of the kernel differ from what they should be; changes nothing')
     .addOption(outputFlag())
-  addOptionFlags(command, 'agent', ['config', 'controlSocket']).action(async ({ output }: { output: string }) => {
+  addOptionFlags(command, 'agent', ['config', 'controlSocket']).action(async ({ output }: { output: OutputFormat }) => {
     const { values } = await loadCommandOptions(command, context, 'agent')
-    const plan = await askPlan(values.node.controlSocket)
-    print(context, output === 'json' ? `${JSON.stringify(plan, undefined, 2)}\n` : renderPlan(plan))
+    const plan = await withProgress(context, 'comparing with the kernel', askPlan(values.node.controlSocket))
+    printAnswer(context, output, plan, renderPlan)
     if (plan.families.some(({ differences, unknown }) => unknown !== undefined || differences.length > 0))
       context.finish(exitCodes.unhealthy)
   })

@@ -2,12 +2,13 @@ import type { Command } from 'commander'
 import { askEffect, askMatrix, type PolicyAnswer } from '../app/commands/policy.ts'
 import type { Options } from '../app/context.ts'
 import { visibleLines } from '../model/visible-text.ts'
+import { type OutputFormat, outputFlag, printAnswer as printFormatted, withProgress } from './output.ts'
 import { renderEffect, renderMatrix } from './policy-text.ts'
-import { type AddCommand, addOptionFlags, type CliContext, loadCommandOptions, outputFlag, print } from './program.ts'
+import { type AddCommand, addOptionFlags, type CliContext, loadCommandOptions } from './program.ts'
 
 interface PolicyFlags {
   readonly namespace: string
-  readonly output: string
+  readonly output: OutputFormat
 }
 
 const policyOptions = ['config', 'kubeconfig', 'server', 'dataDir', 'controlSocket']
@@ -30,7 +31,12 @@ function addMatrix(policy: Command, context: CliContext): void {
     .addOption(outputFlag())
   addOptionFlags(command, 'agent', policyOptions).action(async ({ namespace, output }: PolicyFlags) => {
     const options = await readOptions(command, context)
-    printAnswer(context, output, await askMatrix(options, namespace), renderMatrix)
+    printAnswer(
+      context,
+      output,
+      await withProgress(context, 'reading the policies', askMatrix(options, namespace)),
+      renderMatrix,
+    )
   })
 }
 
@@ -43,7 +49,12 @@ function addTest(policy: Command, context: CliContext): void {
     .addOption(outputFlag())
   addOptionFlags(command, 'agent', policyOptions).action(async (flags: PolicyFlags & { readonly file: string }) => {
     const options = await readOptions(command, context)
-    printAnswer(context, flags.output, await askEffect(options, flags.file, flags.namespace), renderEffect)
+    printAnswer(
+      context,
+      flags.output,
+      await withProgress(context, 'reading the policies', askEffect(options, flags.file, flags.namespace)),
+      renderEffect,
+    )
   })
 }
 
@@ -54,12 +65,12 @@ async function readOptions(command: Command, context: CliContext): Promise<Optio
 /** Prints the answer on standard output and what it leaves out on standard error. */
 function printAnswer<Answer>(
   context: CliContext,
-  output: string,
+  output: OutputFormat,
   { answer, problems }: PolicyAnswer<Answer>,
   render: (answer: Answer) => string,
 ): void {
   const more = problems.length - maxProblems
   const lines = [...problems.slice(0, maxProblems), ...(more > 0 ? [`and ${more} more problems`] : [])]
   for (const line of lines) context.stderr.write(visibleLines(`warning: ${line}\n`))
-  print(context, output === 'json' ? `${JSON.stringify(answer, undefined, 2)}\n` : render(answer))
+  printFormatted(context, output, answer, render)
 }

@@ -17,9 +17,9 @@ import type { ExitCode } from './exit-code.ts'
 export interface CliContext {
   readonly env: Readonly<Record<string, string | undefined>>
   /** Data. */
-  readonly stdout: { write(text: string): unknown; readonly columns?: number }
+  readonly stdout: { write(text: string): unknown; readonly columns?: number; readonly isTTY?: boolean }
   /** Messages. */
-  readonly stderr: { write(text: string): unknown }
+  readonly stderr: { write(text: string): unknown; readonly isTTY?: boolean }
   /** For a command that did its work and ends with another code than 0; failures are thrown. */
   readonly finish: (code: ExitCode) => void
 }
@@ -56,11 +56,6 @@ export function buildProgram(context: CliContext, commands: readonly AddCommand[
 function helpWidth({ stdout, env }: CliContext): number {
   const columns = stdout.columns ?? Number(env['COLUMNS'])
   return columns >= 20 ? columns : 80
-}
-
-/** Adds `-o text|json`; any other format is an error, so that a script never takes text for JSON. */
-export function outputFlag(): Option {
-  return new Option('-o, --output <format>', 'text or json').choices(['text', 'json']).default('text')
 }
 
 /**

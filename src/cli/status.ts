@@ -1,122 +1,100 @@
-import { askStatus } from '../app/commands/ask-agent.ts'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { InvalidArgumentError } from 'commander'
+import { askCounters, askStatus } from '../app/commands/ask-agent.ts'
+import type { AgentCounters } from '../app/composition/agent-counters.ts'
 import type { AgentStatus } from '../app/composition/agent-status.ts'
 import { exitCodes } from './exit-code.ts'
-import { type AddCommand, addOptionFlags, loadCommandOptions, outputFlag, print } from './program.ts'
+import { type OutputFormat, outputFlag, printAnswer, withProgress } from './output.ts'
+import { type AddCommand, addOptionFlags, type CliContext, loadCommandOptions } from './program.ts'
+import { renderStatus } from './status-text.ts'
+
+interface StatusFlags {
+  readonly output: OutputFormat
+  readonly watch: boolean
+  readonly interval: number
+}
 
 /** `platnet status` ends with exit code 3 if a part of the agent is unhealthy. */
 export const addStatusCommand: AddCommand = (program, context) => {
   const command = program
     .command('status')
     .description('shows what the running agent serves and what the kernel has')
+    .option('-w, --watch', 'shows it again and again with the rates of the last interval, until Ctrl-C', false)
+    .option('--interval <seconds>', 'how often --watch asks', parseInterval, 2)
     .addOption(outputFlag())
-  addOptionFlags(command, 'agent', ['config', 'controlSocket']).action(async ({ output }: { output: string }) => {
+  addOptionFlags(command, 'agent', ['config', 'controlSocket']).action(async (flags: StatusFlags) => {
     const { values } = await loadCommandOptions(command, context, 'agent')
-    const status = await askStatus(values.node.controlSocket)
-    print(context, output === 'json' ? `${JSON.stringify(status, undefined, 2)}\n` : renderStatus(status))
+    const socket = values.node.controlSocket
+    if (flags.watch) return watchStatus(context, socket, flags)
+    const status = await withProgress(context, 'asking the agent', askStatus(socket))
+    printAnswer(context, flags.output, status, renderStatus)
     if (Object.values(status.components).some(({ level }) => level !== 'ok')) context.finish(exitCodes.unhealthy)
   })
 }
 
-function renderStatus(status: AgentStatus): string {
-  const { nodeName, components, applied, proxy, policy, ingress, problems } = status
-  const lines = [
-    `node ${nodeName}, state revision ${applied.revision}`,
-    `  serves   ${describeServed(status).join(', ')}`,
-    ...Object.entries(components).map(
-      ([name, { level, message }]) => `  ${level.padEnd(8)} ${message === '' ? name : `${name}: ${message}`}`,
-    ),
-    ...Object.entries(applied.planes).map(
-      ([plane, revision]) =>
-        `  applied  ${plane}: revision ${revision}${applied.failing.includes(plane) ? ', and fails since' : ''}`,
-    ),
-    ...proxy.flatMap(renderProxy),
-    ...(policy ? renderPolicy(policy) : []),
-    ...(ingress ? renderIngress(ingress) : []),
-    ...renderReload(status.options),
-    ...problems.map((problem) => `  problem  ${problem}`),
-  ]
-  return `${lines.join('\n')}\n`
+/** Growth of the agent's totals by second, over one interval. */
+interface Rates {
+  readonly dnsAnswers: number
+  readonly ingressRequests: number
+  readonly serviceSyncs: number
+  readonly policySyncs: number
+  readonly deniedPackets: number
+  readonly cpuPercent: number
+  readonly residentBytes: number
 }
 
-/** Counts what this node serves; a family that serves as many Services as another one is not counted apart. */
-function describeServed({ proxy, policy, ingress }: AgentStatus): readonly string[] {
-  const counts = [
-    ...(proxy.length > 0 ? [`${Math.max(...proxy.map(({ services }) => services))} Services`] : []),
-    ...(policy ? [`${policy.policies} NetworkPolicies for ${policy.localPods} pods`] : []),
-    ...(ingress ? [`${ingress.ingresses.ours} Ingresses on ${ingress.hosts} hosts`] : []),
-  ]
-  return counts.length > 0 ? counts : ['nothing yet']
+type WatchedStatus = AgentStatus & { readonly rates: Rates }
+
+/** Clears a terminal and goes to its first line; elsewhere the answers follow each other. */
+const clearScreen = '\u001b[H\u001b[2J'
+
+async function watchStatus(context: CliContext, socket: string, { output, interval }: StatusFlags): Promise<void> {
+  const ended = new AbortController()
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => ended.abort())
+  for (let before = await askCounters(socket); ; ) {
+    await sleep(interval * 1000, undefined, { signal: ended.signal }).catch(() => {})
+    if (ended.signal.aborted) return
+    const [status, now] = await Promise.all([askStatus(socket), askCounters(socket)])
+    if (context.stdout.isTTY === true) context.stdout.write(clearScreen)
+    printAnswer(context, output, { ...status, rates: ratesBetween(before, now) }, renderWatched)
+    before = now
+  }
 }
 
-function renderReload(report: AgentStatus['options']): string[] {
-  if (report === undefined) return []
-  const { atMs, waiting, problem } = report
-  const at = new Date(atMs).toISOString()
-  return [
-    ...(problem === undefined ? [] : [`  options  NOT read again at ${at}, those before hold: ${problem}`]),
-    ...(waiting.length === 0 ? [] : [`  options  wait for the next start: ${waiting.join(', ')}`]),
+function renderWatched(status: WatchedStatus, isWide: boolean): string {
+  const { rates } = status
+  const parts = [
+    `${rates.ingressRequests} requests/s`,
+    `${rates.dnsAnswers} DNS answers/s`,
+    `${rates.serviceSyncs} syncs/s of Services`,
+    `${rates.policySyncs} of policies`,
+    `${rates.deniedPackets} denied packets/s`,
+    `${rates.cpuPercent} % of a core`,
+    `${Math.round(rates.residentBytes / 2 ** 20)} MiB`,
   ]
+  return `${new Date().toISOString()}  ${parts.join(', ')}\n${renderStatus(status, isWide)}`
 }
 
-function renderProxy({
-  family,
-  services,
-  objectsHash,
-  lastSync,
-  setAside,
-  waiting,
-}: AgentStatus['proxy'][number]): string[] {
-  const sync = lastSync
-    ? `last sync ${new Date(lastSync.atMs).toISOString()}, ${Math.round((Date.now() - lastSync.atMs) / 1000)} s ago (${lastSync.kind}, ${lastSync.bytes} bytes, ${Math.round(lastSync.durationMs)} ms)`
-    : objectsHash === undefined
-      ? 'not synced yet'
-      : 'recognised by PLAT-STATE, a comparison follows'
-  return [
-    `  proxy    ${family}: ${services} Services, objects ${objectsHash ?? 'unknown'}, ${sync}`,
-    ...(waiting > 0 ? [`  writing  ${family}: rules of ${waiting} Services are not all written yet`] : []),
-    ...setAside.map(
-      ({ service, reason, attempts, sinceMs, retryAtMs }) =>
-        `  aside    ${family}: ${service} since ${new Date(sinceMs).toISOString()}, ${attempts} attempts, next ${retryAtMs === undefined ? 'when it changes' : new Date(retryAtMs).toISOString()}: ${reason}`,
-    ),
-  ]
+/** A counter that fell was reset by a new agent: nothing is known of that interval, and its rate is 0. */
+function ratesBetween(before: AgentCounters, now: AgentCounters): Rates {
+  const seconds = (now.atMs - before.atMs) / 1000
+  const rate = (name: keyof AgentCounters, scale = 1) => {
+    const growth = now[name] - before[name]
+    return growth > 0 && seconds > 0 ? Number(((growth * scale) / seconds).toPrecision(3)) : 0
+  }
+  return {
+    dnsAnswers: rate('dnsAnswers'),
+    ingressRequests: rate('ingressRequests'),
+    serviceSyncs: rate('serviceSyncs'),
+    policySyncs: rate('policySyncs'),
+    deniedPackets: rate('deniedPackets'),
+    cpuPercent: rate('cpuSeconds', 100),
+    residentBytes: now.residentBytes,
+  }
 }
 
-function renderPolicy({
-  policies,
-  localPods,
-  isolated,
-  obstacles,
-  problems,
-  families,
-}: NonNullable<AgentStatus['policy']>) {
-  const { ingress, egress, unknown } = isolated
-  return [
-    `  policy   ${policies} NetworkPolicies; of ${localPods} pods here ${ingress} isolated for ingress, ${egress} for egress, ${unknown} not known yet`,
-    ...families.map(({ family, lastSync }) => `  policy   ${family}: ${renderSync(lastSync)}`),
-    ...obstacles.map((obstacle) => `  policy   NOT enforced: ${obstacle}`),
-    ...problems.flatMap(({ policy, messages }) => messages.map((message) => `  policy   ${policy}: ${message}`)),
-  ]
-}
-
-function renderIngress(status: NonNullable<AgentStatus['ingress']>): string[] {
-  const { driver, ingresses, hosts, backends, backendsDown, certificates, limitations, problems } = status
-  const { defaultCertificateProblem: defaultProblem, failure } = status
-  return [
-    `  ingress  ${ingresses.ours} Ingresses (${ingresses.foreign} of other classes), ${hosts} hosts, ${backends} backends, served by ${driver}`,
-    ...(failure === undefined ? [] : [`  ingress  the newest routes are not in force: ${failure}`]),
-    ...limitations.map((limitation) => `  ingress  ${limitation}`),
-    ...backendsDown.map((backend) => `  ingress  Service ${backend} has no endpoint: its requests are answered 503`),
-    ...certificates.map(
-      ({ secret, hosts: names, daysLeft, notAfter }) =>
-        `  ingress  certificate ${secret} for ${names.join(', ') || 'all other names'}: ${daysLeft} days left (until ${notAfter.slice(0, 10)})`,
-    ),
-    ...(defaultProblem === undefined ? [] : [`  ingress  default certificate: ${defaultProblem}`]),
-    ...problems.map(({ ingress, message }) => `  ingress  ${ingress}: ${message}`),
-  ]
-}
-
-function renderSync(sync: { readonly atMs: number; readonly kind: string; readonly durationMs: number } | undefined) {
-  if (sync === undefined) return 'not synced yet'
-  const agoSeconds = Math.round((Date.now() - sync.atMs) / 1000)
-  return `last sync ${new Date(sync.atMs).toISOString()}, ${agoSeconds} s ago (${sync.kind}, ${Math.round(sync.durationMs)} ms)`
+function parseInterval(text: string): number {
+  const seconds = /^\d{1,4}(\.\d{1,3})?$/.test(text) ? Number(text) : 0
+  if (seconds <= 0) throw new InvalidArgumentError('expected seconds, such as 2 or 0.5')
+  return seconds
 }

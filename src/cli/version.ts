@@ -1,5 +1,6 @@
 import { type BuildInfo, readBuildInfo } from '../observe/index.ts'
-import { type AddCommand, outputFlag, print } from './program.ts'
+import { type OutputFormat, outputFlag, printAnswer } from './output.ts'
+import type { AddCommand } from './program.ts'
 
 /** `platnet version` needs no daemon and no privilege. */
 export const addVersionCommand: AddCommand = (program, context) => {
@@ -7,10 +8,9 @@ export const addVersionCommand: AddCommand = (program, context) => {
     .command('version')
     .description('prints the version, the commit it was built from, and the Node it runs on')
     .addOption(outputFlag())
-    .action(({ output }: { output: string }) => {
-      const answer = describeBuild(readBuildInfo())
-      print(context, output === 'json' ? `${JSON.stringify(answer, undefined, 2)}\n` : renderBuild(answer))
-    })
+    .action(({ output }: { output: OutputFormat }) =>
+      printAnswer(context, output, describeBuild(readBuildInfo()), renderBuild),
+    )
 }
 
 /** Answer of `platnet version -o json`; fields are added, not renamed. */

@@ -2,6 +2,7 @@ import http from 'node:http'
 import { text } from 'node:stream/consumers'
 import { PlatnetError } from '../../model/errors.ts'
 import type { UrlExplanation } from '../../node/ingress/index.ts'
+import type { AgentCounters } from '../composition/agent-counters.ts'
 import type { AgentStatus } from '../composition/agent-status.ts'
 import type { FlowAnswer } from '../composition/flow-question.ts'
 import type { PlanAnswer, ServiceAnswer } from '../composition/proxy-questions.ts'
@@ -11,6 +12,11 @@ export class AskError extends PlatnetError<'agent-away' | 'bad-question' | 'not-
 /** Asks the agent on the control socket for its status. Throws AskError; `agent-away` if no agent listens. */
 export function askStatus(controlSocket: string): Promise<AgentStatus> {
   return ask(controlSocket, '/status')
+}
+
+/** Asks for the totals of the agent. Throws AskError. */
+export function askCounters(controlSocket: string): Promise<AgentCounters> {
+  return ask(controlSocket, '/counters')
 }
 
 /** Asks how the kernel's rules differ from the wanted ones. Throws AskError. */

@@ -28,6 +28,7 @@ import {
 import { ensureToken } from '../../pki/index.ts'
 import { type AccessRule, createAgentEndpoints, httpsListener } from '../../serve/index.ts'
 import type { AppContext } from '../context.ts'
+import { readCounters } from './agent-counters.ts'
 import { describeAgent } from './agent-status.ts'
 import { ClusterConnection } from './cluster-connection.ts'
 import { dataPaths, ensureAgentTls } from './cluster-files.ts'
@@ -91,7 +92,7 @@ export async function composeAgent(context: AppContext, run = createFastRun()): 
     path: values.node.controlSocket,
     applied,
     status,
-    queries: questions,
+    queries: { ...questions, '/counters': async () => ({ status: 200, body: await readCounters(context, dns) }) },
     gate,
     log: log.child('control'),
   })

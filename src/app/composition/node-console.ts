@@ -54,8 +54,9 @@ export function createNodeConsole(parts: NodeConsoleParts): Promise<Console> {
   })
 }
 
-async function readMetrics(
-  { metrics }: AppContext,
+/** Reads metrics of this process and of the threads of DNS, by name. */
+export async function readMetrics(
+  { metrics }: Pick<AppContext, 'metrics'>,
   dns: Pick<DnsPlane, 'read'> | undefined,
   names: readonly string[],
 ): Promise<readonly MetricSample[]> {

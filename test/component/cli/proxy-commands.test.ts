@@ -292,9 +292,9 @@ describe('the commands that ask the running proxy', () => {
 
   test('an unknown form of output is refused', async () => {
     for (const args of [['plan'], ['status'], ['explain', 'service', 'default/web']]) {
-      const { code, stdout, stderr } = await platnet(...args, '-o', 'yaml')
+      const { code, stdout, stderr } = await platnet(...args, '-o', 'xml')
       assert.deepEqual([code, stdout], [2, ''])
-      assert.match(stderr, /Allowed choices are text, json/)
+      assert.match(stderr, /Allowed choices are text, wide, json, yaml/)
     }
   })
 

@@ -106,7 +106,7 @@ test('The help of a command that asks the agent shows the options that it uses, 
   const { out } = await platnet(['status', '--help'])
   assert.deepEqual(
     [...out.matchAll(/^ {2}(?:-\w, )?(--[\w-]+)/gm)].map(([, flag]) => flag),
-    ['--output', '--config', '--control-socket', '--help'],
+    ['--watch', '--interval', '--output', '--config', '--control-socket', '--help'],
   )
   const { err } = await platnet(['status', '--cluster-cidr', '10.0.0.0/8', '--control-socket', '/nonexistent/a.sock'])
   assert.match(err, /^error: no agent answers on its control socket: connect ENOENT \/nonexistent\/a\.sock\n/)

@@ -1,0 +1,112 @@
+import type { AgentStatus } from '../app/composition/agent-status.ts'
+
+/** Formats a line for each part and each trouble; `wide` with the time since which a part is as it is. */
+export function renderStatus(status: AgentStatus, isWide: boolean): string {
+  const { nodeName, components, applied, proxy, policy, ingress, problems } = status
+  const lines = [
+    `node ${nodeName}, state revision ${applied.revision}`,
+    `  serves   ${describeServed(status).join(', ')}`,
+    ...Object.entries(components).map(
+      ([name, { level, message, sinceMs }]) =>
+        `  ${level.padEnd(8)} ${message === '' ? name : `${name}: ${message}`}${isWide ? since(sinceMs) : ''}`,
+    ),
+    ...Object.entries(applied.planes).map(
+      ([plane, revision]) =>
+        `  applied  ${plane}: revision ${revision}${applied.failing.includes(plane) ? ', and fails since' : ''}`,
+    ),
+    ...proxy.flatMap(renderProxy),
+    ...(policy ? renderPolicy(policy) : []),
+    ...(ingress ? renderIngress(ingress) : []),
+    ...renderReload(status.options),
+    ...problems.map((problem) => `  problem  ${problem}`),
+  ]
+  return `${lines.join('\n')}\n`
+}
+
+/** Counts what this node serves; a family that serves as many Services as another one is not counted apart. */
+function describeServed({ proxy, policy, ingress }: AgentStatus): readonly string[] {
+  const counts = [
+    ...(proxy.length > 0 ? [`${Math.max(...proxy.map(({ services }) => services))} Services`] : []),
+    ...(policy ? [`${policy.policies} NetworkPolicies for ${policy.localPods} pods`] : []),
+    ...(ingress ? [`${ingress.ingresses.ours} Ingresses on ${ingress.hosts} hosts`] : []),
+  ]
+  return counts.length > 0 ? counts : ['nothing yet']
+}
+
+function renderReload(report: AgentStatus['options']): string[] {
+  if (report === undefined) return []
+  const { atMs, waiting, problem } = report
+  const at = new Date(atMs).toISOString()
+  return [
+    ...(problem === undefined ? [] : [`  options  NOT read again at ${at}, those before hold: ${problem}`]),
+    ...(waiting.length === 0 ? [] : [`  options  wait for the next start: ${waiting.join(', ')}`]),
+  ]
+}
+
+function renderProxy({
+  family,
+  services,
+  objectsHash,
+  lastSync,
+  setAside,
+  waiting,
+}: AgentStatus['proxy'][number]): string[] {
+  const sync = lastSync
+    ? `last sync ${new Date(lastSync.atMs).toISOString()}, ${Math.round((Date.now() - lastSync.atMs) / 1000)} s ago (${lastSync.kind}, ${lastSync.bytes} bytes, ${Math.round(lastSync.durationMs)} ms)`
+    : objectsHash === undefined
+      ? 'not synced yet'
+      : 'recognised by PLAT-STATE, a comparison follows'
+  return [
+    `  proxy    ${family}: ${services} Services, objects ${objectsHash ?? 'unknown'}, ${sync}`,
+    ...(waiting > 0 ? [`  writing  ${family}: rules of ${waiting} Services are not all written yet`] : []),
+    ...setAside.map(
+      ({ service, reason, attempts, sinceMs, retryAtMs }) =>
+        `  aside    ${family}: ${service} since ${new Date(sinceMs).toISOString()}, ${attempts} attempts, next ${retryAtMs === undefined ? 'when it changes' : new Date(retryAtMs).toISOString()}: ${reason}`,
+    ),
+  ]
+}
+
+function renderPolicy({
+  policies,
+  localPods,
+  isolated,
+  obstacles,
+  problems,
+  families,
+}: NonNullable<AgentStatus['policy']>) {
+  const { ingress, egress, unknown } = isolated
+  return [
+    `  policy   ${policies} NetworkPolicies; of ${localPods} pods here ${ingress} isolated for ingress, ${egress} for egress, ${unknown} not known yet`,
+    ...families.map(({ family, lastSync }) => `  policy   ${family}: ${renderSync(lastSync)}`),
+    ...obstacles.map((obstacle) => `  policy   NOT enforced: ${obstacle}`),
+    ...problems.flatMap(({ policy, messages }) => messages.map((message) => `  policy   ${policy}: ${message}`)),
+  ]
+}
+
+function renderIngress(status: NonNullable<AgentStatus['ingress']>): string[] {
+  const { driver, ingresses, hosts, backends, backendsDown, certificates, limitations, problems } = status
+  const { defaultCertificateProblem: defaultProblem, failure } = status
+  return [
+    `  ingress  ${ingresses.ours} Ingresses (${ingresses.foreign} of other classes), ${hosts} hosts, ${backends} backends, served by ${driver}`,
+    ...(failure === undefined ? [] : [`  ingress  the newest routes are not in force: ${failure}`]),
+    ...limitations.map((limitation) => `  ingress  ${limitation}`),
+    ...backendsDown.map((backend) => `  ingress  Service ${backend} has no endpoint: its requests are answered 503`),
+    ...certificates.map(
+      ({ secret, hosts: names, daysLeft, notAfter }) =>
+        `  ingress  certificate ${secret} for ${names.join(', ') || 'all other names'}: ${daysLeft} days left (until ${notAfter.slice(0, 10)})`,
+    ),
+    ...(defaultProblem === undefined ? [] : [`  ingress  default certificate: ${defaultProblem}`]),
+    ...problems.map(({ ingress, message }) => `  ingress  ${ingress}: ${message}`),
+  ]
+}
+
+function renderSync(sync: { readonly atMs: number; readonly kind: string; readonly durationMs: number } | undefined) {
+  if (sync === undefined) return 'not synced yet'
+  const agoSeconds = Math.round((Date.now() - sync.atMs) / 1000)
+  return `last sync ${new Date(sync.atMs).toISOString()}, ${agoSeconds} s ago (${sync.kind}, ${Math.round(sync.durationMs)} ms)`
+}
+
+/** Formats a time (ms since 1970) as a remark; 0 is a time that is not known. */
+function since(sinceMs: number): string {
+  return sinceMs === 0 ? '' : ` (since ${new Date(sinceMs).toISOString()})`
+}
