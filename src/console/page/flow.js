@@ -4,7 +4,21 @@ import { toneOf } from './service-detail.js'
 
 /** @import { Endpoint, Port } from './service-detail.js' */
 
-const [width, rowHeight, nodeWidth] = [640, 24, 190]
+/**
+ * @typedef {{ x: number, y: number }} Place
+ * @typedef {object} Layout
+ * @property {number} height
+ * @property {Place} hub
+ * @property {Place[]} addresses where each text begins
+ * @property {Place[]} endpoints
+ * @property {boolean} isWide
+ */
+
+const rowHeight = 24
+const addressWidth = 200
+const endpointWidth = 190
+/** Narrower pictures have the addresses above the endpoints. */
+const leastWide = 560
 /** Endpoints in the picture; the table has the others. */
 const maxShown = 24
 
@@ -14,25 +28,75 @@ const maxShown = 24
  */
 export function createFlow() {
   const element = svg('svg', { class: 'flow', role: 'img', 'aria-label': 'Where connections go' })
+  /** @type {Port | undefined} */
+  let shown
   /** @param {Port} port */
   const draw = (port) => {
-    const addresses = port.addresses.slice(0, 6)
-    const endpoints = chooseEndpoints(port.endpoints)
-    const rows = Math.max(addresses.length, endpoints.length, 1)
-    const height = rows * rowHeight + 8
-    element.setAttribute('viewBox', `0 0 ${width} ${height}`)
-    const total = endpoints.reduce((sum, { perSecond = 0 }) => sum + perSecond, 0)
-    const middle = height / 2
-    element.replaceChildren(
-      ...addresses.map((address, index) => drawAddress(address, placeOf(index, addresses.length, height), middle)),
-      ...endpoints.map((endpoint, index) =>
-        drawEndpoint(endpoint, placeOf(index, endpoints.length, height), middle, total),
-      ),
-      svg('circle', { class: 'flow-hub', cx: width * 0.45, cy: middle, r: 5 }),
-      ...(endpoints.length === 0 ? [label('no endpoint', width - nodeWidth, middle, 'flow-none')] : []),
-    )
+    shown = port
+    drawPort(element, port)
   }
+  let width = 0
+  new ResizeObserver(() => {
+    if (shown === undefined || element.clientWidth === width) return
+    width = element.clientWidth
+    drawPort(element, shown)
+  }).observe(element)
   return { element, draw }
+}
+
+/**
+ * @param {SVGElement} element
+ * @param {Port} port
+ */
+function drawPort(element, port) {
+  const addresses = port.addresses.slice(0, 6)
+  const endpoints = chooseEndpoints(port.endpoints)
+  const width = Math.max(element.clientWidth, 280)
+  const layout = width < leastWide ? placeBelow(addresses, endpoints) : placeBeside(addresses, endpoints, width)
+  element.setAttribute('viewBox', `0 0 ${width} ${layout.height}`)
+  element.style.height = `${layout.height}px`
+  const total = endpoints.reduce((sum, { perSecond = 0 }) => sum + perSecond, 0)
+  element.replaceChildren(
+    ...addresses.flatMap((address, index) => drawAddress(address, layout, index)),
+    ...endpoints.map((endpoint, index) => drawEndpoint(endpoint, layout, index, total)),
+    svg('circle', { class: 'flow-hub', cx: layout.hub.x, cy: layout.hub.y, r: 5 }),
+    ...(endpoints.length === 0 ? [label('no endpoint', { x: layout.hub.x + 90, y: layout.hub.y }, 'flow-none')] : []),
+  )
+}
+
+/**
+ * @param {readonly unknown[]} addresses
+ * @param {readonly unknown[]} endpoints
+ * @param {number} width
+ * @returns {Layout}
+ */
+function placeBeside(addresses, endpoints, width) {
+  const height = Math.max(addresses.length, endpoints.length, 1) * rowHeight + 8
+  const at = (/** @type {number} */ index, /** @type {number} */ length) => (height * (index + 0.5)) / length
+  return {
+    height,
+    hub: { x: (addressWidth + width - endpointWidth) / 2, y: height / 2 },
+    addresses: addresses.map((_, index) => ({ x: 0, y: at(index, addresses.length) })),
+    endpoints: endpoints.map((_, index) => ({ x: width - endpointWidth, y: at(index, endpoints.length) })),
+    isWide: true,
+  }
+}
+
+/**
+ * @param {readonly unknown[]} addresses
+ * @param {readonly unknown[]} endpoints
+ * @returns {Layout}
+ */
+function placeBelow(addresses, endpoints) {
+  const top = addresses.length * 18
+  const rows = Math.max(endpoints.length, 1)
+  return {
+    height: top + rows * rowHeight + 8,
+    hub: { x: 8, y: top + (rows * rowHeight) / 2 },
+    addresses: addresses.map((_, index) => ({ x: 0, y: 9 + 18 * index })),
+    endpoints: endpoints.map((_, index) => ({ x: 90, y: top + rowHeight * (index + 0.5) })),
+    isWide: false,
+  }
 }
 
 /** @param {Endpoint[]} endpoints */
@@ -43,68 +107,48 @@ function chooseEndpoints(endpoints) {
 }
 
 /**
- * @param {number} index
- * @param {number} length
- * @param {number} height
- */
-function placeOf(index, length, height) {
-  return (height * (index + 0.5)) / length
-}
-
-/**
  * @param {string} address
- * @param {number} y
- * @param {number} middle
+ * @param {Layout} layout
+ * @param {number} index
  */
-function drawAddress(address, y, middle) {
-  const short = address.replace(/ \(policy Cluster\)$/, '')
-  return svg(
-    'g',
-    {},
-    svg('path', { class: 'flow-line in', d: curve(nodeWidth + 30, y, width * 0.45, middle) }),
-    label(short, 0, y, 'flow-address'),
-  )
+function drawAddress(address, { addresses, hub, isWide }, index) {
+  const place = addresses[index] ?? hub
+  const text = label(address.replace(/ \(policy Cluster\)$/, ''), place, 'flow-address')
+  return isWide ? [svg('path', { class: 'flow-line', d: curve({ x: addressWidth, y: place.y }, hub) }), text] : [text]
 }
 
 /**
  * @param {Endpoint} endpoint
- * @param {number} y
- * @param {number} middle
+ * @param {Layout} layout
+ * @param {number} index
  * @param {number} total
  */
-function drawEndpoint(endpoint, y, middle, total) {
+function drawEndpoint(endpoint, { endpoints, hub }, index, total) {
   const { name, isUsed, perSecond = 0 } = endpoint
+  const place = endpoints[index] ?? hub
   const share = total > 0 ? perSecond / total : 0
   const classes = ['flow-line', toneOf(endpoint), isUsed ? 'used' : 'out', perSecond > 0 ? 'running' : '']
-  const line = svg('path', { class: classes.join(' '), d: curve(width * 0.45, middle, width - nodeWidth, y) })
+  const line = svg('path', { class: classes.join(' '), d: curve(hub, place) })
   line.style.strokeWidth = `${1.2 + 5 * share}px`
   const rate = perSecond > 0 ? ` ${quantity(perSecond, 'per second')}` : ''
-  return svg(
-    'g',
-    {},
-    svg('title', {}, endpoint.reason),
-    line,
-    label(name + rate, width - nodeWidth + 6, y, isUsed ? 'flow-endpoint' : 'flow-endpoint out'),
-  )
+  const text = label(name + rate, { x: place.x + 6, y: place.y }, isUsed ? 'flow-endpoint' : 'flow-endpoint out')
+  return svg('g', {}, svg('title', {}, endpoint.reason), line, text)
 }
 
 /**
- * @param {number} x1
- * @param {number} y1
- * @param {number} x2
- * @param {number} y2
+ * @param {Place} from
+ * @param {Place} to
  */
-function curve(x1, y1, x2, y2) {
-  const bend = (x1 + x2) / 2
-  return `M${x1} ${y1}C${bend} ${y1} ${bend} ${y2} ${x2} ${y2}`
+function curve(from, to) {
+  const bend = (from.x + to.x) / 2
+  return `M${from.x} ${from.y}C${bend} ${from.y} ${bend} ${to.y} ${to.x} ${to.y}`
 }
 
 /**
  * @param {string} text
- * @param {number} x
- * @param {number} y
+ * @param {Place} place
  * @param {string} className
  */
-function label(text, x, y, className) {
+function label(text, { x, y }, className) {
   return svg('text', { class: className, x, y: y + 4 }, text)
 }

@@ -189,7 +189,8 @@ function endpointTable(endpoints) {
         el(
           'tr',
           {},
-          ...['Endpoint', 'Why', ...(hasCounts ? ['Connections'] : [])].map((text) => el('th', { scope: 'col' }, text)),
+          ...['Endpoint', 'Why'].map((text) => el('th', { scope: 'col' }, text)),
+          hasCounts && el('th', { scope: 'col', class: 'number' }, 'Connections'),
         ),
       ),
       el('tbody', {}, ...shown.map((endpoint) => endpointRow(endpoint, hasCounts))),

@@ -28,74 +28,118 @@ const choices = {
  * @param {{ selected: string | undefined, open: (key: string | undefined) => void }} route
  */
 export function createServices(store, { selected, open }) {
-  const search = el('input', {
+  const view = new ServicesView(store, open)
+  view.select(selected)
+  const end = store.on('services', (/** @type {ServiceRow[] | undefined} */ rows) => view.update(rows ?? []))
+  return {
+    element: view.element,
+    /** @param {string | undefined} key */
+    select: (key) => {
+      view.select(key)
+      if (key === undefined) view.focusList()
+    },
+    close: () => {
+      view.select(undefined)
+      end()
+    },
+  }
+}
+
+class ServicesView {
+  #store
+  #open
+  #sorted
+  /** @type {string | undefined} */
+  #selected
+  /** @type {ReturnType<typeof createServiceDetail> | undefined} */
+  #detail
+  #search = el('input', {
     type: 'search',
     placeholder: 'Name, address, type …',
     'aria-label': 'Filter Services',
     autocomplete: 'off',
     spellcheck: 'false',
-    input: () => refresh(),
+    input: () => this.#refresh(),
   })
-  const choice = el(
+  #choice = el(
     'select',
-    { 'aria-label': 'Which Services', change: () => refresh() },
+    { 'aria-label': 'Which Services', change: () => this.#refresh() },
     ...Object.keys(choices).map((name) => el('option', {}, name)),
   )
-  const shown = el('output', { class: 'quiet' })
-  const list = new VirtualList({ label: 'Services', rowHeight: 30, createRow, drawRow, onOpen: ([key]) => open(key) })
-  const none = el('div', {})
-  const head = el('div', { class: 'service-row service-head', 'aria-hidden': 'true' }, ...headings())
-  const listPane = el(
-    'section',
-    { class: 'panel list-pane' },
-    el('div', { class: 'toolbar' }, search, choice, shown),
-    head,
-    list.element,
-    none,
+  #shown = el('output', { class: 'quiet' })
+  #none = el('div', {})
+  #list = new VirtualList({
+    label: 'Services',
+    rowHeight: 30,
+    createRow,
+    drawRow: (row, /** @type {ServiceRow} */ item) => this.#drawRow(row, item),
+    onOpen: (/** @type {ServiceRow} */ [key]) => this.#open(key),
+  })
+  #detailPane = el('section', { class: 'panel detail-pane' })
+  element = el(
+    'div',
+    { class: 'view services' },
+    el(
+      'section',
+      { class: 'panel list-pane' },
+      el('div', { class: 'toolbar' }, this.#search, this.#choice, this.#shown),
+      el('div', { class: 'service-row service-head', 'aria-hidden': 'true' }, ...headings()),
+      this.#list.element,
+      this.#none,
+    ),
+    this.#detailPane,
   )
-  const detailPane = el('section', { class: 'panel detail-pane', 'aria-live': 'off' })
-  const element = el('div', { class: 'view services' }, listPane, detailPane)
-  const sorted = keepSorted(store)
 
-  const refresh = () => {
-    const rows = chosenRows(store, sorted(), search.value, choice.value)
-    list.setItems(rows)
-    setText(
-      shown,
-      rows.length === store.rows.size ? count(rows.length) : `${count(rows.length)} of ${count(store.rows.size)}`,
-    )
-    drawNone(none, store, rows.length)
-    list.element.hidden = rows.length === 0
+  /**
+   * @param {Store} store
+   * @param {(key: string | undefined) => void} open
+   */
+  constructor(store, open) {
+    this.#store = store
+    this.#open = open
+    this.#sorted = keepSorted(store)
   }
-  let detail = selected === undefined ? undefined : createServiceDetail(selected, () => open(undefined))
-  detailPane.hidden = detail === undefined
-  element.classList.toggle('with-detail', detail !== undefined)
-  if (detail) detailPane.append(detail.element)
-  const ends = [
-    store.on('services', (/** @type {ServiceRow[] | undefined} */ rows) => {
-      refresh()
-      if (rows?.some(([key]) => key === selected)) void detail?.refresh()
-    }),
-  ]
-  refresh()
-  return {
-    element,
-    focus: () => search.focus(),
-    /** @param {string | undefined} key */
-    select: (key) => {
-      detail?.close()
-      selected = key
-      detail = key === undefined ? undefined : createServiceDetail(key, () => open(undefined))
-      detailPane.replaceChildren(...(detail ? [detail.element] : []))
-      detailPane.hidden = detail === undefined
-      element.classList.toggle('with-detail', detail !== undefined)
-      if (detail === undefined) list.element.focus()
-      refresh()
-    },
-    close: () => {
-      detail?.close()
-      for (const end of ends) end()
-    },
+
+  /** @param {string | undefined} key */
+  select(key) {
+    this.#detail?.close()
+    this.#selected = key
+    this.#detail = key === undefined ? undefined : createServiceDetail(key, () => this.#open(undefined))
+    this.#detailPane.replaceChildren(...(this.#detail ? [this.#detail.element] : []))
+    this.#detailPane.hidden = this.#detail === undefined
+    this.element.classList.toggle('with-detail', this.#detail !== undefined)
+    this.#refresh()
+  }
+
+  focusList() {
+    this.#list.element.focus()
+  }
+
+  /** @param {readonly ServiceRow[]} rows that changed */
+  update(rows) {
+    this.#refresh()
+    if (rows.some(([key]) => key === this.#selected)) void this.#detail?.refresh()
+  }
+
+  #refresh() {
+    const { rows } = this.#store
+    const found = chosenRows(this.#store, this.#sorted(), this.#search.value, this.#choice.value)
+    this.#list.setItems(found)
+    setText(
+      this.#shown,
+      found.length === rows.size ? count(rows.size) : `${count(found.length)} of ${count(rows.size)}`,
+    )
+    drawNone(this.#none, this.#store, found.length)
+    this.#list.element.hidden = found.length === 0
+  }
+
+  /**
+   * @param {HTMLElement} row
+   * @param {ServiceRow} item
+   */
+  #drawRow(row, item) {
+    drawRow(row, item)
+    row.classList.toggle('open', item[0] === this.#selected)
   }
 }
 
