@@ -6,6 +6,7 @@ import type { Series } from '../metrics/series.ts'
 import { FailureLog } from '../plugins/errors/failure-log.ts'
 import { ForwardMetrics } from '../plugins/forward/metrics.ts'
 import { startQuerySpan } from '../plugins/forward/query-span.ts'
+import { describeTarget } from '../plugins/forward/upstream.ts'
 import { LoopMetrics } from '../plugins/loop/metrics.ts'
 import type { ResolvedBlock } from '../plugins/resolved-block.ts'
 import type { ResolverEvents } from '../plugins/resolver-handlers.ts'
@@ -64,11 +65,16 @@ function configure(blocks: readonly ResolvedBlock[]): undefined {
     next.set(settings.id, isSame ? known : startResolver(settings, known?.resolver))
   }
   active = next
+  metrics.forward.keepOnly(new Set(blocks.flatMap(upstreamsOf)))
   for (const [id, { resolver, failures }] of before) {
     if (next.get(id)?.resolver === resolver) continue
     resolver.retire()
     failures.close()
   }
+}
+
+function upstreamsOf({ forwards }: ResolvedBlock): readonly string[] {
+  return forwards.flatMap(({ settings }) => settings.targets.map(describeTarget))
 }
 
 function startResolver(settings: ResolvedBlock, before: BlockResolver | undefined): ActiveResolver {

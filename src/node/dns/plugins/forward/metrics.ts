@@ -110,6 +110,13 @@ export class ForwardMetrics {
     this.#rejected += 1
   }
 
+  /** Forgets upstreams that are not among these: the name servers of a node change with its networks. */
+  keepOnly(upstreams: ReadonlySet<string>): void {
+    for (const [key, { to }] of this.#replies) if (!upstreams.has(to)) this.#replies.delete(key)
+    for (const [key, { to }] of this.#connections) if (!upstreams.has(to)) this.#connections.delete(key)
+    for (const to of this.#probeFailures.keys()) if (!upstreams.has(to)) this.#probeFailures.delete(to)
+  }
+
   *series(): Iterable<Series> {
     yield* this.#replySeries()
     for (const [to, value] of this.#probeFailures) {

@@ -198,7 +198,7 @@ function makeProbe({ domain, recursion }: ForwardSettings['healthCheck']): Buffe
 }
 
 /** Returns the name of an upstream in CoreDNS' metrics: `192.0.2.53:53`. */
-function describeTarget({ address, port, tls }: UpstreamTarget): string {
+export function describeTarget({ address, port, tls }: UpstreamTarget): string {
   const where = address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`
   return tls ? `tls://${where}` : where
 }
