@@ -30,7 +30,10 @@ const network = {
 async function newNode(context: TestContext) {
   const end: (() => Promise<void>)[] = []
   // Hooks run in order of registration. This one needs the folder, whose removal is registered later.
-  context.after(() => Promise.all(end.map((each) => each())))
+  context.after(async () => {
+    await Promise.all(end.map((each) => each()))
+    await runtime.removeSandbox(sandbox)
+  })
   const folders = new PodFolders(makeTemporaryFolder(context))
   await folders.writeFiles(uid, { resolver: '', hosts: '' })
   const namespaces = { create: async () => {}, delete: async () => {} }
