@@ -1,6 +1,7 @@
 #!/bin/sh
 # Brings a Debian machine that has root, git, Node >= 20 and npm to where Platnet runs: `npm run setup`.
 # Says what it installs and why; says nothing when there is nothing to do. Safe to run again at any time.
+# With --for-tests also programs that only tests start.
 set -eu
 cd "$(dirname "$0")/.."
 PATH=$PATH:/usr/sbin:/sbin
@@ -24,6 +25,12 @@ haproxy|haproxy|serves Ingresses
 perl|perl-base|makes namespaces and containers, listens to changes of rules
 sysctl|procps|reads and sets kernel parameters
 /etc/ssl/certs/ca-certificates.crt|ca-certificates|checks the certificates of package servers'
+
+for_tests='systemd-analyze|systemd|checks and runs the units in tests'
+if [ "${1-}" = --for-tests ]; then
+  requirements="$requirements
+$for_tests"
+fi
 
 is_present() {
   case $1 in

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict'
-import { existsSync, mkdirSync, readdirSync, rmdirSync } from 'node:fs'
+import { accessSync, constants, existsSync, mkdirSync, readdirSync, rmdirSync } from 'node:fs'
 import path from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { runIsolated } from '../../src/demo/isolate.ts'
 import { skipReason } from '../helpers/netns.ts'
 
 const hierarchies = ['/sys/fs/cgroup/unified', '/sys/fs/cgroup']
-const hierarchy = hierarchies.find((folder) => existsSync(`${folder}/cgroup.controllers`))
+const hierarchy = hierarchies.find((folder) => existsSync(`${folder}/cgroup.controllers`) && isWritable(folder))
 const skip =
   skipReason('iptables', 'nsenter', 'unshare', 'systemctl', '/lib/systemd/systemd', '/usr/lib/cni/bridge') ||
-  (hierarchy === undefined && 'needs control groups of version 2')
+  (hierarchy === undefined && 'needs control groups of version 2 that can be made')
 
 describe('platnet run as a unit of a real systemd', { skip }, () => {
   const group = `${hierarchy}/plt-unit-${process.pid}`
@@ -54,6 +54,15 @@ describe('platnet run as a unit of a real systemd', { skip }, () => {
     assert.equal(seen.foreignKept, true)
   })
 })
+
+function isWritable(folder: string): boolean {
+  try {
+    accessSync(folder, constants.W_OK)
+    return true
+  } catch {
+    return false
+  }
+}
 
 /** A control group goes when it has no process and no group below it. */
 function removeGroup(folder: string): void {

@@ -9,7 +9,7 @@ function __platnet_place
     set -l known ${places.join(' ')}
     set -l place
     for word in (commandline -opc)[2..]
-        set -l next (string join ' ' $place $word)
+        set -l next (string join -- ' ' $place $word)
         contains -- $next $known; and set place $next
     end
     echo $place
@@ -34,9 +34,9 @@ function linesOf(node: CommandNode): readonly string[] {
 function optionWords(option: OptionNode): string {
   const { short, long, value, choices, description } = option
   const names = `${short === undefined ? '' : ` -s ${short.slice(1)}`}${long === undefined ? '' : ` -l ${long.slice(2)}`}`
-  const needsValue = value?.startsWith('<') === true ? ' -r' : ''
   const values = choices.length > 0 ? ` -a ${quote(choices.join(' '))}` : ''
-  return `${names}${needsValue}${takesPath(option) ? ' -F' : values} -d ${quote(description)}`
+  const required = takesPath(option) ? ' -r -F' : ` -x${values}`
+  return `${names}${value?.startsWith('<') === true ? required : ''} -d ${quote(description)}`
 }
 
 /** Quotes a text for fish, where a backslash escapes within single quotes. */

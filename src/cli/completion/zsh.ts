@@ -22,7 +22,8 @@ ${nodes.map(wordsCase).join('')}  esac
   (( \${#options} )) && _describe -t options option options
   (( \${#commands} + \${#choices} )) || _files
 }
-compdef _platnet platnet
+# As a file of fpath this text is the function itself.
+if [[ $funcstack[1] == _platnet ]]; then _platnet "$@"; else compdef _platnet platnet; fi
 `
 }
 

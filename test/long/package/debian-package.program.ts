@@ -187,6 +187,31 @@ async function removeAndComeBack() {
   return { removed, back: await observe(), answer: await askService() }
 }
 
+/** Sends the output of the units to a file: there is no journal. */
+async function keepOutput(): Promise<void> {
+  const output = `[Service]\\nStandardOutput=append:${unitLog}\\nStandardError=append:${unitLog}\\n`
+  for (const unit of ['platnet', 'platnet-server', 'platnet-agent']) {
+    const dropIn = `/run/systemd/system.control/${unit}.service.d`
+    await machine.sh(`mkdir -p ${dropIn} && printf '${output}' >${dropIn}/log.conf`)
+  }
+  await machine.sh('systemctl daemon-reload')
+}
+
+/** Server and agent as units of their own, which the unit for both then ends. */
+async function runSidesApart() {
+  const flags = '--config /etc/platnet/config.yaml --kubeconfig /var/lib/platnet/agent.kubeconfig'
+  writeFileSync(join(machine.root, 'etc/default/platnet-agent'), `PLATNET_OPTIONS="${flags}"\n`)
+  // Each comes back with READY.
+  await machine.sh('systemctl start platnet-server')
+  await machine.sh('systemctl start platnet-agent')
+  const apart = await machine.sh('systemctl is-active platnet-server platnet-agent')
+  const rules = await ourRules()
+  const reload = await machine.sh('systemctl reload platnet-server platnet-agent && systemctl is-active platnet-server')
+  await machine.sh('systemctl enable --now platnet')
+  const together = await machine.sh('systemctl is-active platnet platnet-server platnet-agent || true')
+  return { apart, rules, reload, together }
+}
+
 async function main() {
   await machine.boot(image, group)
   copyFileSync(older, join(machine.root, 'root/older.deb'))
@@ -201,11 +226,9 @@ async function main() {
   const [filesBefore, kernelBefore] = [await listFiles(), await listKernel()]
 
   await machine.sh('dpkg -i /root/older.deb')
-  const dropIn = '/run/systemd/system.control/platnet.service.d'
-  const output = `[Service]\\nStandardOutput=append:${unitLog}\\nStandardError=append:${unitLog}\\n`
-  await machine.sh(`mkdir -p ${dropIn} && printf '${output}' >${dropIn}/log.conf && systemctl daemon-reload`)
+  await keepOutput()
   writeFileSync(configFile, config)
-  await machine.sh('systemctl enable --now platnet')
+  const sides = await runSidesApart()
   await lab.connect()
   await startWeb()
   const status = await machine.sh('platnet status')
@@ -217,6 +240,7 @@ async function main() {
   const difference = (one: readonly string[], other: readonly string[]) => one.filter((line) => !other.includes(line))
   return {
     first,
+    sides,
     status,
     upgrades,
     comeBack,
@@ -233,7 +257,9 @@ async function main() {
 try {
   process.stdout.write(`${JSON.stringify(await main())}\n`)
 } catch (error) {
-  process.stderr.write(await machine.sh(`tail -n 40 ${unitLog} 2>&1; systemctl status platnet 2>&1 || true`))
+  process.stderr.write(
+    await machine.sh(`tail -n 40 ${unitLog} 2>&1; systemctl status platnet platnet-server platnet-agent 2>&1 || true`),
+  )
   throw error
 } finally {
   await machine.stop()

@@ -52,6 +52,13 @@ describe('the package on a fresh Debian', { skip }, () => {
     assert.equal(seen.first.unit, 'disabled')
   })
 
+  test('server and agent run as units of their own within their limits, until the unit for both starts', () => {
+    const { apart, rules, reload, together } = seen.sides
+    assert.deepEqual([apart, reload], ['active\nactive', 'active'])
+    assert.ok(rules > 0)
+    assert.deepEqual(together.split('\n'), ['active', 'inactive', 'inactive'])
+  })
+
   test('enabled it serves: names beside others that hold port 53, Services, Ingresses', () => {
     assert.match(seen.status, /^ +ok +dns: \d+ names/m)
     assert.ok(seen.upgrades.service.asked > 50 && seen.upgrades.ingress.asked > 50)
