@@ -26,6 +26,12 @@ perl|perl-base|makes namespaces and containers, listens to changes of rules
 sysctl|procps|reads and sets kernel parameters
 /etc/ssl/certs/ca-certificates.crt|ca-certificates|checks the certificates of package servers'
 
+# What tests alone ask for is installed where CI runs them; elsewhere such a test is skipped and says so.
+test_requirements='systemd-analyze|systemd|tests the units
+promtool|prometheus|tests the alert rules'
+test -z "${CI-}" || requirements="$requirements
+$test_requirements"
+
 for_tests='systemd-analyze|systemd|checks and runs the units in tests'
 if [ "${1-}" = --for-tests ]; then
   requirements="$requirements
@@ -42,10 +48,10 @@ is_present() {
 service_policy=/usr/sbin/policy-rc.d
 made_policy=
 
-# Debian's haproxy comes with a service. Platnet starts a haproxy of its own, so a service that this set-up brings stays down;
-# one that an operator has is left alone: then nothing of it is missing.
+# Debian's haproxy comes with a service, prometheus too. Platnet starts a haproxy of its own, so a service that this set-up brings stays
+# down; one that an operator has is left alone: then nothing of it is missing.
 keep_service_down() {
-  case " $1 " in *' haproxy '*) ;; *) return 0 ;; esac
+  case " $1 " in *' haproxy '* | *' prometheus '*) ;; *) return 0 ;; esac
   test -e "$service_policy" && return 0
   made_policy=yes
   trap 'rm -f "$service_policy"' EXIT
@@ -53,11 +59,16 @@ keep_service_down() {
   chmod 755 "$service_policy"
 }
 
+services_of() {
+  for package in $1; do case $package in haproxy | prometheus) printf '%s.service ' "$package" ;; esac; done
+}
+
 let_services_start() {
-  case " $1 " in *' haproxy '*) ;; *) return 0 ;; esac
+  case " $1 " in *' haproxy '* | *' prometheus '*) ;; *) return 0 ;; esac
   trap - EXIT
   test -z "$made_policy" || rm -f "$service_policy"
-  if command -v systemctl >/dev/null 2>&1; then systemctl --quiet disable haproxy.service >&2 2>/dev/null || true; fi
+  # shellcheck disable=SC2046 # one word a service
+  if command -v systemctl >/dev/null 2>&1; then systemctl --quiet disable $(services_of "$1") >&2 2>/dev/null || true; fi
 }
 
 list_missing() {
