@@ -9,12 +9,14 @@ export const addConsoleCommand: AddCommand = (program, context) => {
     .command('console')
     .description('prints the address of the web console of this node and of the cluster')
     .addOption(outputFlag())
-  addOptionFlags(command, 'agent').action(async ({ output }: { output: OutputFormat }) => {
-    const { values } = await loadCommandOptions(command, context, 'agent')
-    const consoles = await findConsoles(values.console)
-    printAnswer(context, output, consoles, (all) => all.map(render).join(''))
-    if (!consoles.some(({ answers }) => answers)) context.finish(exitCodes.failure)
-  })
+  addOptionFlags(command, 'agent', ['config', 'consolePort', 'serverConsolePort']).action(
+    async ({ output }: { output: OutputFormat }) => {
+      const { values } = await loadCommandOptions(command, context, 'agent')
+      const consoles = await findConsoles(values.console)
+      printAnswer(context, output, consoles, (all) => all.map(render).join(''))
+      if (!consoles.some(({ answers }) => answers)) context.finish(exitCodes.failure)
+    },
+  )
 }
 
 function render({ scope, url, answers, option }: ConsoleState): string {

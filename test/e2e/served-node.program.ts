@@ -83,6 +83,13 @@ async function ask(
   return { pod, source: seen }
 }
 
+/** The endpoints of the Service on the web console of this node, with the connections that each got. */
+async function askConsole(): Promise<unknown> {
+  const url = 'http://127.0.0.1:10251/console/api/service?service=default/web'
+  const { stdout } = await runProgram('curl', ['-sS', '--max-time', '5', url], { timeoutMs: 10_000 })
+  return JSON.parse(stdout).families[0].ports[0].endpoints
+}
+
 async function observe() {
   const lab = new Lab()
   await lab.build()
@@ -113,6 +120,8 @@ async function observe() {
     ...(await askPolicies(pods, `${service.clusterIp}:${service.port}`)),
   }
 
+  const counted = await askConsole()
+
   const before = { lists: countLists(), rules: await readRules() }
   const monitor = new RuleMonitor()
   await monitor.start()
@@ -127,7 +136,7 @@ async function observe() {
   await api.stop(scope)
   await lab.stop()
   const known = pods.map(({ name, address }) => ({ name, address }))
-  return { pods: known, clusterIp: service.clusterIp, offCluster, nodePort, asked, asks, relist, rulesKept }
+  return { pods: known, clusterIp: service.clusterIp, offCluster, nodePort, asked, asks, counted, relist, rulesKept }
 }
 
 /** What is explained of a Service and of two pods, the second of which a policy isolates. */

@@ -12,6 +12,7 @@ const seenSchema = z.object({
   nodePort: answer,
   clusterIp: z.string(),
   asked: z.array(answer),
+  counted: z.array(z.object({ name: z.string(), isUsed: z.boolean(), connections: z.number() })),
   asks: z.record(z.string(), z.object({ code: z.number(), text: z.string() })),
   relist: z.object({ lists: z.number(), ruleEvents: z.array(z.string()) }),
   rulesKept: z.boolean(),
@@ -41,6 +42,19 @@ for (const dialect of ['platform', 'kubernetes']) {
         const count = seen.asked.filter(({ pod }) => pod === name).length
         assert.ok(Math.abs(count - 30) <= bound, `${name} got ${count} of 90`)
       }
+    })
+
+    test('the web console counts the 92 connections at the endpoints that answered them', () => {
+      const answers = [...seen.asked, seen.offCluster, seen.nodePort]
+      const expected = seen.pods.map(({ name, address }) => ({
+        name: `${address}:8080`,
+        isUsed: true,
+        connections: answers.filter(({ pod }) => pod === name).length,
+      }))
+      assert.deepEqual(
+        seen.counted,
+        expected.sort((one, other) => (one.name < other.name ? -1 : 1)),
+      )
     })
 
     test('a client outside the cluster is masqueraded on its way to a ClusterIP and to a node port', () => {

@@ -12,7 +12,7 @@ import {
 import { PlatnetError } from '../../model/errors.ts'
 import { isNetworkOurs } from '../../node/cni/index.ts'
 import { hasOurRules, probeForwarding, probeIptables, probePolicyRules } from '../../node/rules/index.ts'
-import { listenersOf } from '../composition/listeners.ts'
+import { consoleListenersOf, listenersOf } from '../composition/listeners.ts'
 import { wantedSysctls } from '../composition/wanted-sysctls.ts'
 import type { AppContext, Options } from '../context.ts'
 
@@ -31,6 +31,7 @@ export async function checkHost(options: Options): Promise<HostCheck> {
     ...(await checkNode()),
     ...(await probeSysctls(wantedSysctls(options))),
     ...(await probePorts(listenersOf(options))),
+    ...(await probePorts(consoleListenersOf(options))).map(toBearable),
   ]
   if (!lacksPrivilege && app.components.includes('proxy')) findings.push(...(await checkForwarding(options)))
   if (!lacksPrivilege && app.components.includes('policy')) findings.push(...(await probePolicyRules()))
@@ -47,8 +48,12 @@ async function checkIngress({ values: { ingress } }: Options): Promise<readonly 
     ...ingress.ingressHttpAddresses.map(listener('--ingress-http-addresses')),
     ...ingress.ingressHttpsAddresses.map(listener('--ingress-https-addresses')),
   ])
-  const bearable = findings.map((finding) => (isFailure(finding) ? { ...finding, level: 'warn' as const } : finding))
-  return [await findHaproxy(), ...bearable]
+  return [await findHaproxy(), ...findings.map(toBearable)]
+}
+
+/** Reports a port that something else has as a warning: the part starts without it. */
+function toBearable(finding: Finding): Finding {
+  return isFailure(finding) ? { ...finding, level: 'warn' } : finding
 }
 
 async function findHaproxy(run: Run = runProgram): Promise<Finding> {

@@ -86,6 +86,8 @@ const maxMessageLength = 1_024
 export class ClusterLists {
   readonly #nodes = new Map<string, NodeRow>()
   readonly #events = new Map<string, EventRow>()
+  /** Undefined after a change: thousands of Events are sorted once for each, not at every look. */
+  #newest: readonly EventRow[] | undefined
 
   nodes(): readonly NodeRow[] {
     return [...this.#nodes.values()].sort((one, other) => (one.name < other.name ? -1 : 1))
@@ -93,21 +95,37 @@ export class ClusterLists {
 
   /** The newest first. */
   events(): readonly EventRow[] {
-    const all = [...this.#events.values()].sort((one, other) => (one.at > other.at ? -1 : 1))
-    return all.slice(0, shownEvents)
+    this.#newest ??= newestOf(this.#events.values())
+    return this.#newest
   }
 
   createSources(client: ApiClient, log: Logger): readonly Component[] {
-    return [follow(client, 'nodes', log, this.#nodes, nodeRow), follow(client, 'events', log, this.#events, eventRow)]
+    const forgetNewest = () => {
+      this.#newest = undefined
+    }
+    return [
+      follow(client, 'nodes', log, { rows: this.#nodes, read: nodeRow }),
+      follow(client, 'events', log, { rows: this.#events, read: eventRow, onChange: forgetNewest }),
+    ]
   }
+}
+
+/** Returns the newest Events first. */
+function newestOf(events: Iterable<EventRow>): readonly EventRow[] {
+  return [...events].sort((one, other) => (one.at > other.at ? -1 : 1)).slice(0, shownEvents)
+}
+
+interface Followed<Row> {
+  readonly rows: Map<string, Row>
+  readonly read: (object: WireObject) => Row | undefined
+  readonly onChange?: () => void
 }
 
 function follow<Row>(
   client: ApiClient,
   resource: string,
   log: Logger,
-  rows: Map<string, Row>,
-  read: (object: WireObject) => Row | undefined,
+  { rows, read, onChange = () => {} }: Followed<Row>,
 ): Component {
   const put = (object: WireObject) => {
     const row = read(object)
@@ -120,10 +138,12 @@ function follow<Row>(
       onReplace: (items) => {
         rows.clear()
         for (const item of items) put(item)
+        onChange()
       },
       onEvent: (type, object) => {
         if (type === 'DELETED') rows.delete(keyOf(object))
         else put(object)
+        onChange()
       },
       onProgress: () => {},
     },

@@ -5,6 +5,14 @@ import type { Options } from '../context.ts'
 /** The port of cluster DNS, unless a Corefile names another. */
 const dnsPort = 53
 
+/** Lists where the web consoles listen, with the option that moves each; the daemon starts also where it cannot. */
+export function consoleListenersOf({ values }: Options): readonly Listener[] {
+  const { console, consolePort, serverConsolePort } = values.console
+  if (!console) return []
+  const at = (port: number, option: string): Listener => ({ protocol: 'tcp', address: loopbackIpv4, port, option })
+  return [at(consolePort, '--console-port'), at(serverConsolePort, '--server-console-port')]
+}
+
 /** Lists where the parts of the options listen, with the option that moves each; Ingress apart. */
 export function listenersOf({ values }: Options): readonly Listener[] {
   const { app, api, controllers, dns, node, proxy } = values
