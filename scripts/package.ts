@@ -4,6 +4,7 @@ import {
   chmodSync,
   existsSync,
   globSync,
+  lstatSync,
   lutimesSync,
   mkdirSync,
   mkdtempSync,
@@ -108,7 +109,8 @@ function writeControl(root: string, release: Release, architecture: Architecture
 function makeUniform(root: string, seconds: number): void {
   for (const entry of globSync('**', { cwd: root, withFileTypes: true })) {
     const path = join(entry.parentPath, entry.name)
-    if (entry.isDirectory()) chmodSync(path, 0o755)
+    const isForAll = entry.isDirectory() || (lstatSync(path).mode & 0o100) !== 0
+    if (!entry.isSymbolicLink()) chmodSync(path, isForAll ? 0o755 : 0o644)
     lutimesSync(path, seconds, seconds)
   }
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmdirSync, rmSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { after, before, describe, test } from 'node:test'
@@ -15,12 +16,28 @@ const skip =
   skipReason('debootstrap', 'dpkg-deb', 'iptables-save', 'ip6tables-save', 'ipset', 'nft', 'nsenter', 'unshare') ||
   (hierarchy === undefined && 'needs control groups of version 2')
 
-async function build(out: string, version: string): Promise<string> {
+async function build(out: string, version: string, env: Readonly<Record<string, string>> = {}): Promise<string> {
   const args = ['scripts/package.ts', '--compression', 'none', '--version', version, '--out', out]
-  await runProgram(process.execPath, args, { timeoutMs: 300_000, cwd: checkout })
+  await runProgram(process.execPath, args, { timeoutMs: 300_000, cwd: checkout, env })
   const name = readdirSync(out).find((file) => file.startsWith(`platnet_${version}+`))
   return join(out, name ?? assert.fail('no package was built'))
 }
+
+test('the same commit gives the same bytes, whatever the umask, zone and hour', { skip }, async () => {
+  const folders = ['one', 'other'].map(() => mkdtempSync(join(tmpdir(), 'platnet-same-')))
+  const umask = process.umask()
+  try {
+    const [one = '', other = ''] = folders
+    const first = await build(one, '0.9.0')
+    process.umask(0o077)
+    const second = await build(other, '0.9.0', { TZ: 'Asia/Tokyo', LANG: 'C' })
+    const sum = (file: string) => createHash('sha256').update(readFileSync(file)).digest('hex')
+    assert.equal(sum(second), sum(first))
+  } finally {
+    process.umask(umask)
+    for (const folder of folders) rmSync(folder, { recursive: true, force: true })
+  }
+})
 
 describe('the package on a fresh Debian', { skip }, () => {
   const group = `${hierarchy}/plt-debian-${process.pid}`
