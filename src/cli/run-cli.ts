@@ -11,6 +11,7 @@ const commandLoaders = new Map<string, () => Promise<AddCommand>>([
   ['agent', longRunning],
   ['check', async () => (await import('./check.ts')).addCheckCommand],
   ['status', async () => (await import('./status.ts')).addStatusCommand],
+  ['support-bundle', async () => (await import('./support-bundle.ts')).addSupportBundleCommand],
   ['plan', async () => (await import('./plan.ts')).addPlanCommand],
   ['explain', async () => (await import('./explain.ts')).addExplainCommand],
   ['policy', async () => (await import('./policy.ts')).addPolicyCommand],

@@ -68,3 +68,4 @@ export { FileError, readRegularFile, readRegularFileSync } from './regular-file.
 export { interfaceTowards } from './route-to.ts'
 export { applySysctls, bridgeIpv6Sysctl, conntrackSysctls, nodeSysctls, readSysctl } from './sysctl.ts'
 export { createNotifier, type Notifier, readWatchdogMs } from './systemd.ts'
+export { type TarFile, tarGz } from './tar.ts'

@@ -4,13 +4,19 @@ const redacted = '[redacted]'
 const secretName =
   /(?:tokens?|passwords?|passwd|passphrase|secrets?|authorization|cookie|clientkey|clientkeydata|privatekey|apikey|credentials?)$/i
 
-/** Secrets that give themselves away inside a text: PEM private keys, HTTP credentials, JWTs, passwords in URLs and queries. */
+/**
+ * Secrets that give themselves away inside a text: PEM private keys, HTTP credentials, JWTs, passwords in URLs and queries. In JSON a line
+ * begins after `\n`, whose letter is no part of the word.
+ */
 const secretTexts: readonly (readonly [pattern: RegExp, replacement: string])[] = [
   [/-----BEGIN ([A-Z ]*)PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g, `${redacted} private key`],
-  [/\b(Bearer|Basic)\s+[\w.~+/-]{16,}=*/gi, `$1 ${redacted}`],
-  [/\beyJ[\w-]{8,}\.[\w-]+\.[\w-]*/g, redacted],
+  [/(?:\b|(?<=\\[nrt]))(Bearer|Basic)\s+[\w.~+/-]{16,}=*/gi, `$1 ${redacted}`],
+  [/(?:\b|(?<=\\[nrt]))eyJ[\w-]{8,}\.[\w-]+\.[\w-]*/g, redacted],
   [/(\/\/[^/\s:@]*:)[^/\s@]+@/g, `$1${redacted}@`],
-  [/\b((?:[\w-]*[_-])?(?:token|password|passwd|secret|client-key-data|api[_-]?key))=[^\s"'&,;]+/gi, `$1=${redacted}`],
+  [
+    /(?:\b|(?<=\\[nrt]))((?:[\w-]*[_-])?(?:token|password|passwd|secret|client-key-data|api[_-]?key))=[^\s"'&,;]+/gi,
+    `$1=${redacted}`,
+  ],
   [/("(?:[\w-]*[_-])?(?:token|password|secret|client-key-data|private[_-]?key)"\s*:\s*)"[^"]*"/gi, `$1"${redacted}"`],
 ]
 
@@ -20,6 +26,12 @@ const maxTextLength = 8192
 
 function isSecretName(name: string): boolean {
   return secretName.test(name.replaceAll(/[-_.]/g, ''))
+}
+
+/** Replaces the secrets of a text of any length, also those that are given as `known`, such as tokens of this machine. */
+export function redactWhole(text: string, known: readonly string[]): string {
+  const withoutKnown = known.reduce((rest, secret) => rest.replaceAll(secret, redacted), text)
+  return secretTexts.reduce((rest, [pattern, replacement]) => rest.replace(pattern, replacement), withoutKnown)
 }
 
 /** The text without its secrets, and cut where it is longer than any record should be. */

@@ -19,6 +19,16 @@ export function askCounters(controlSocket: string): Promise<AgentCounters> {
   return ask(controlSocket, '/counters')
 }
 
+/** Asks for the options in force, secrets left out. Throws AskError. */
+export function askConfigz(controlSocket: string): Promise<unknown> {
+  return ask(controlSocket, '/configz')
+}
+
+/** Asks for the metrics of the agent as Prometheus reads them. Throws AskError. */
+export function askMetrics(controlSocket: string): Promise<{ readonly text: string }> {
+  return ask(controlSocket, '/metrics')
+}
+
 /** Asks how the kernel's rules differ from the wanted ones. Throws AskError. */
 export function askPlan(controlSocket: string): Promise<PlanAnswer> {
   return ask(controlSocket, '/plan')

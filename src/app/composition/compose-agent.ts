@@ -92,7 +92,7 @@ export async function composeAgent(context: AppContext, run = createFastRun()): 
     path: values.node.controlSocket,
     applied,
     status,
-    queries: { ...questions, '/counters': async () => ({ status: 200, body: await readCounters(context, dns) }) },
+    queries: { ...questions, ...selfQuestions(context, dns) },
     gate,
     log: log.child('control'),
   })
@@ -148,6 +148,16 @@ function questionsOf(
     }),
     ...dnsQuestions(dns),
     ...ingressQuestions(ingress?.explain),
+  }
+}
+
+/** Answers what `platnet status --watch` and `platnet support-bundle` ask about this process. */
+function selfQuestions(context: AppContext, dns: DnsPlane | undefined) {
+  const ok = 200 as const
+  return {
+    '/counters': async () => ({ status: ok, body: await readCounters(context, dns) }),
+    '/configz': async () => ({ status: ok, body: configzDocument(context.live.resolved) }),
+    '/metrics': async () => ({ status: ok, body: { text: (await context.metrics.text()).body } }),
   }
 }
 

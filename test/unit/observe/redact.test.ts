@@ -45,3 +45,8 @@ test('Cycles, getters that throw, long lists and long texts are bounded.', () =>
   assert.equal((toLogValue(Array(1000).fill(0)) as unknown[]).at(-1), '[800 more]')
   assert.ok(redactText('x'.repeat(100_000)).length < 9000)
 })
+
+test('A secret at the beginning of a line gives itself away also in the text of a JSON string.', () => {
+  const texts = [`eyJ${'a'.repeat(20)}.b.c`, `Bearer ${'x'.repeat(20)}`, 'password=hunter2']
+  for (const text of texts) assert.match(redactText(JSON.stringify(`line\n${text}`)), /^"line\\n.*\[redacted\]"$/)
+})
