@@ -18,7 +18,7 @@ const rowHeight = 24
 const addressWidth = 200
 const endpointWidth = 190
 /** Narrower pictures have the addresses above the endpoints. */
-const leastWide = 560
+const leastWide = 500
 /** Endpoints in the picture; the table has the others. */
 const maxShown = 24
 
