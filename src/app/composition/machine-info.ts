@@ -1,6 +1,8 @@
+import { readFileSync } from 'node:fs'
 import { arch, cpus, release, totalmem } from 'node:os'
 import { type Ip, unspecifiedIpv4 } from '../../model/ip.ts'
 import type { MachineInfo } from '../../node/registration/index.ts'
+import { readBuildInfo } from '../../observe/index.ts'
 import { findAdvertiseAddress } from './advertise-address.ts'
 
 const architectures: Readonly<Record<string, string>> = { x64: 'amd64' }
@@ -16,8 +18,19 @@ export function findMachineInfo(
     addresses: address === undefined ? [] : [address],
     architecture: architectures[arch()] ?? arch(),
     kernelVersion: release(),
+    osImage: readOsName(),
+    version: `v${readBuildInfo().version}`,
     cpus: cpus().length,
     memoryBytes: totalmem(),
     agentPort: port,
+  }
+}
+
+/** Reads PRETTY_NAME of os-release(5); empty if unknown. */
+function readOsName(): string {
+  try {
+    return /^PRETTY_NAME="?([^"\n]*)"?$/m.exec(readFileSync('/etc/os-release', 'utf8'))?.[1] ?? ''
+  } catch {
+    return ''
   }
 }

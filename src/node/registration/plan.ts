@@ -10,6 +10,10 @@ export interface MachineInfo {
   /** Architecture in Kubernetes' notation: `amd64`, `arm64`. */
   readonly architecture: string
   readonly kernelVersion: string
+  /** The name of the operating system, such as `Debian GNU/Linux 12 (bookworm)`; empty if unknown. */
+  readonly osImage: string
+  /** The version of this program, such as `v0.1.0`. */
+  readonly version: string
   readonly cpus: number
   readonly memoryBytes: number
   /** HTTPS port of the agent's metrics. */
@@ -56,6 +60,8 @@ export function nodeStatus(machine: MachineInfo, time: { readonly now: string; r
       operatingSystem: 'linux',
       architecture: machine.architecture,
       kernelVersion: machine.kernelVersion,
+      osImage: machine.osImage,
+      kubeletVersion: machine.version,
     },
     conditions: [
       {

@@ -15,6 +15,8 @@ test('a node registers itself, keeps what others wrote on it and comes back afte
   const machine = {
     architecture: 'amd64',
     kernelVersion: '6.1',
+    osImage: 'Debian GNU/Linux 12 (bookworm)',
+    version: 'v0.1.0',
     cpus: 2,
     memoryBytes: 4 * 1024 ** 3,
     agentPort: 10_250,
