@@ -26,13 +26,8 @@ perl|perl-base|makes namespaces and containers, listens to changes of rules
 sysctl|procps|reads and sets kernel parameters
 /etc/ssl/certs/ca-certificates.crt|ca-certificates|checks the certificates of package servers'
 
-# What tests alone ask for is installed where CI runs them; elsewhere such a test is skipped and says so.
-test_requirements='systemd-analyze|systemd|tests the units
-promtool|prometheus|tests the alert rules'
-test -z "${CI-}" || requirements="$requirements
-$test_requirements"
-
-for_tests='systemd-analyze|systemd|checks and runs the units in tests'
+for_tests='systemd-analyze|systemd|checks and runs the units in tests
+promtool|prometheus|checks the alert rules'
 if [ "${1-}" = --for-tests ]; then
   requirements="$requirements
 $for_tests"
