@@ -1,5 +1,4 @@
-import { parseRuleSpec } from './parse.ts'
-import { matchRule, type PacketState } from './trace/match-rule.ts'
+import { type ForeignPacket, type ForeignRule, readIptablesRule, readNftRule } from './foreign-match.ts'
 import type { TraceContext } from './trace/types.ts'
 
 /** Where the kernel hands packets to base chains of kind filter. */
@@ -11,9 +10,9 @@ export interface BaseChain {
   readonly where: string
   readonly hook: FilterHook
   readonly policy: 'accept' | 'drop'
-  /** The rules, one text each: the rest of an `-A` line, or a line of `nft list chain`. */
+  /** The rules, one text each: the rest of an `-A` line, or a line of `nft list table`. */
   readonly rules: readonly string[]
-  /** Other chains of an iptables table, by name; empty for tables written with nft. */
+  /** All chains of its table that have rules, by name. */
   readonly chains: ReadonlyMap<string, readonly string[]>
   /** Whether our own chains stand in it. */
   readonly isOurs: boolean
@@ -25,6 +24,8 @@ export interface ForeignVerdict {
   readonly verdict: 'accept' | 'drop' | 'reject'
   /** `its policy`, or the rule that decides. */
   readonly by: string
+  /** The chain where that rule stands; the base chain itself for its policy. */
+  readonly chain: string
   /** Rules before that which are not understood here, and may decide otherwise. */
   readonly unclear: readonly string[]
 }
@@ -83,11 +84,17 @@ function isOfIptables(family: string, table: string, chain: string): boolean {
   return /^ip6?$/.test(family) && /^(filter|mangle|raw|security)$/.test(table) && chain === chain.toUpperCase()
 }
 
-/** Reads the output of `nft list chain` as a base chain. */
+/** Reads the output of `nft list table` as a base chain with the chains of its table. */
 export function readNftRules({ family, table, chain, hook, policy }: NftBaseChain, listed: string): BaseChain {
-  const lines = listed.split('\n').filter((line) => line.startsWith('\t\t') && !/^\t\ttype /.test(line))
+  const chains = new Map<string, string[]>()
+  let name = ''
+  for (const line of listed.split('\n')) {
+    name = /^\tchain (\S+) \{/.exec(line)?.[1] ?? name
+    if (line.startsWith('\t\t') && !/^\t\ttype /.test(line))
+      chains.set(name, [...(chains.get(name) ?? []), line.trim()])
+  }
   const where = `table ${family} ${table}, chain ${chain}`
-  return { where, hook, policy, rules: lines.map((line) => line.trim()), chains: new Map(), isOurs: false }
+  return { where, hook, policy, rules: chains.get(chain) ?? [], chains, isOurs: false }
 }
 
 /**
@@ -97,31 +104,26 @@ export function readNftRules({ family, table, chain, hook, policy }: NftBaseChai
  */
 export function evaluateBaseChain(
   base: BaseChain,
-  packet: PacketState,
+  packet: ForeignPacket,
   context: TraceContext,
   isAcceptedByUs: boolean,
 ): ForeignVerdict {
+  const { where, hook, policy } = base
   const unclear: string[] = []
-  if (base.isOurs && isAcceptedByUs) return { where: base.where, verdict: 'accept', by: 'a rule of ours', unclear }
-  const isNft = base.where.startsWith('table ')
-  const found = isNft
-    ? walkNft(base.rules, unclear)
-    : walkIptables(base.rules, { base, unclear, isTaken: (rule) => isTaken(rule, packet, context) })
+  const chain = /chain (\S+)$/.exec(where)?.[1] ?? hook
+  if (base.isOurs && isAcceptedByUs) return { where, verdict: 'accept', by: 'a rule of ours', chain, unclear }
+  const read = where.startsWith('table ') ? readNftRule : readIptablesRule
+  const found = walk(chain, base.rules, { base, unclear, read: (rule) => read(rule, packet, context) })
   if (found === undefined || found.verdict === 'return')
-    return { where: base.where, verdict: base.policy, by: `its policy ${base.policy.toUpperCase()}`, unclear }
-  return { where: base.where, verdict: found.verdict, by: found.by, unclear }
+    return { where, verdict: policy, by: `its policy ${policy.toUpperCase()}`, chain, unclear }
+  const by = `its rule "${found.rule}"${found.chain === chain ? '' : ` in chain ${found.chain}`}`
+  return { where, verdict: found.verdict, by, chain: found.chain, unclear }
 }
 
 interface Decision {
   readonly verdict: ForeignVerdict['verdict'] | 'return'
-  readonly by: string
-}
-
-const verdictOf: Readonly<Record<string, Decision['verdict']>> = {
-  ACCEPT: 'accept',
-  DROP: 'drop',
-  REJECT: 'reject',
-  RETURN: 'return',
+  readonly rule: string
+  readonly chain: string
 }
 
 const maxDepth = 16
@@ -129,51 +131,31 @@ const maxDepth = 16
 interface Walk {
   readonly base: BaseChain
   readonly unclear: string[]
-  /** Undefined where it is not known. */
-  isTaken(rule: string): boolean | undefined
+  read(rule: string): ForeignRule
 }
 
-function walkIptables(rules: readonly string[], walk: Walk, depth = 0): Decision | undefined {
+function walk(chain: string, rules: readonly string[], context: Walk, depth = 0): Decision | undefined {
   for (const text of rules) {
-    const [, kind, target = ''] = / -([jg]) (\S+)/.exec(` ${text}`) ?? []
-    const decided = target.startsWith('PLAT-') ? undefined : takeRule(text, target, walk, depth)
+    const rule = context.read(text)
+    const decided = rule.chain?.startsWith('PLAT-') ? undefined : takeRule(text, rule, { ...context, chain, depth })
     if (decided !== undefined && decided !== 'passed') return decided
-    if (kind === 'g' && decided === 'passed') return undefined
+    if (rule.isGoto && decided === 'passed') return undefined
   }
   return undefined
 }
 
 /** `passed`: it leads to a chain that does not decide. Undefined where it does not take the packet, or may not. */
-function takeRule(text: string, target: string, walk: Walk, depth: number): Decision | 'passed' | undefined {
-  const verdict = verdictOf[target]
-  const next = walk.base.chains.get(target)
+function takeRule(
+  text: string,
+  { verdict, chain: target = '', isTaken }: ForeignRule,
+  context: Walk & { readonly chain: string; readonly depth: number },
+): Decision | 'passed' | undefined {
+  const { base, unclear, chain, depth } = context
+  const next = base.chains.get(target)
   if (verdict === undefined && next === undefined) return undefined
-  const isTaken = walk.isTaken(text)
-  if (isTaken === undefined) walk.unclear.push(text)
+  if (isTaken === undefined) unclear.push(text)
   if (isTaken !== true) return undefined
-  if (verdict !== undefined) return { verdict, by: `its rule "${text}"` }
-  const inside = depth < maxDepth ? walkIptables(next ?? [], walk, depth + 1) : undefined
+  if (verdict !== undefined) return { verdict, rule: text, chain }
+  const inside = depth < maxDepth ? walk(target, next ?? [], context, depth + 1) : undefined
   return inside === undefined || inside.verdict === 'return' ? 'passed' : inside
-}
-
-/** Undefined where the rule has matches that we do not know. The target does not matter. */
-function isTaken(text: string, packet: PacketState, context: TraceContext): boolean | undefined {
-  const matches = ` ${text}`.replace(/ -[jg] \S+.*$/, '').trim()
-  if (matches === '') return true
-  const rule = parseRuleSpec(`${matches} -j RETURN`)
-  return rule && matchRule(rule, packet, context) > 0
-}
-
-function walkNft(rules: readonly string[], unclear: string[]): Decision | undefined {
-  for (const line of rules) {
-    const text = line
-      .replace(/ ?counter packets \d+ bytes \d+/, '')
-      .replace(/ comment ".*"$/, '')
-      .trim()
-    const [, verdict] = /^(accept|drop|reject)\b/.exec(text) ?? []
-    if (verdict !== undefined) return { verdict: verdict as 'accept' | 'drop' | 'reject', by: `its rule "${line}"` }
-    const isForOthers = /^ct state (?!vmap)/.test(text) && !/\bnew\b/.test(text)
-    if (!isForOthers && /\b(accept|drop|reject|jump|goto|queue|vmap)\b/.test(text)) unclear.push(line)
-  }
-  return undefined
 }

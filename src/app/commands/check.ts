@@ -10,7 +10,7 @@ import {
   runProgram,
 } from '../../host/index.ts'
 import { PlatnetError } from '../../model/errors.ts'
-import { isNetworkOurs } from '../../node/cni/index.ts'
+import { isNetworkOurs, shippedBridge } from '../../node/cni/index.ts'
 import { hasOurRules, probeForwarding, probeIptables, probePolicyRules } from '../../node/rules/index.ts'
 import { consoleListenersOf, listenersOf } from '../composition/listeners.ts'
 import { wantedSysctls } from '../composition/wanted-sysctls.ts'
@@ -93,10 +93,15 @@ async function checkNode(run: Run = runProgram, probeRules = probeIptables): Pro
   return [...privilege, ...(await Promise.all([probePrograms(nodePrograms, run), probeRules(run)])).flat()]
 }
 
-async function checkForwarding({ values: { app, cni, proxy } }: Options): Promise<readonly Finding[]> {
+async function checkForwarding({ values: { app, cni, dns, node, proxy } }: Options): Promise<readonly Finding[]> {
   const isOurs = await isNetworkOurs(cni.cniConfDir, app.components.includes('pods'))
   const { acceptPodTraffic: when } = proxy
-  return probeForwarding(when === 'always' || (when === 'auto' && isOurs))
+  const networks = {
+    podCidrs: node.clusterCidr,
+    dnsAddresses: app.components.includes('dns') ? dns.clusterDns : [],
+    ...(isOurs && { podLink: shippedBridge }),
+  }
+  return probeForwarding({ networks, willAccept: when === 'always' || (when === 'auto' && isOurs) })
 }
 
 /** Reports whether this node runs pods. Neither value is a fault. */

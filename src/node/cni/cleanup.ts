@@ -2,7 +2,7 @@ import { readdir, readFile, readlink, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { deleteLink, type Run, runProgram } from '../../host/index.ts'
 import { isObject, type Json } from '../../model/api-object.ts'
-import { isList, shippedFile } from './shipped-network.ts'
+import { isList, shippedBridge, shippedFile } from './shipped-network.ts'
 
 export interface CniCleanup {
   readonly done: readonly string[]
@@ -21,7 +21,6 @@ export interface CniPlaces {
 }
 
 const network = 'platnet'
-const bridge = 'cni-platnet'
 
 /** Removes the list, the bridge and the plugin links that this program made. What other networks or pods use stays. */
 export async function cleanupCni(places: CniPlaces, run: Run = runProgram): Promise<CniCleanup> {
@@ -48,14 +47,16 @@ async function isOurList(file: string): Promise<boolean> {
 }
 
 async function removeBridge(run: Run, done: string[], left: string[]): Promise<void> {
-  const ports = await readdir(`/sys/class/net/${bridge}/brif`).catch(() => undefined)
+  const ports = await readdir(`/sys/class/net/${shippedBridge}/brif`).catch(() => undefined)
   if (ports === undefined) return
   if (ports.length > 0) {
-    left.push(`the bridge ${bridge}: ${ports.length} pods of another runtime are on it; ip link delete ${bridge}`)
+    left.push(
+      `the bridge ${shippedBridge}: ${ports.length} pods of another runtime are on it; ip link delete ${shippedBridge}`,
+    )
     return
   }
-  await deleteLink({ name: bridge }, run)
-  done.push(`removed the bridge ${bridge}`)
+  await deleteLink({ name: shippedBridge }, run)
+  done.push(`removed the bridge ${shippedBridge}`)
 }
 
 async function removeLinks(

@@ -8,6 +8,9 @@ import { parseNetworkFile } from './parse-config.ts'
 /** File name of the default network list, in `net.d` and in `cni/` of the package. */
 export const shippedFile = '10-platnet.conflist'
 
+/** The bridge of that list. */
+export const shippedBridge = 'cni-platnet'
+
 export interface ShippedNetwork {
   /** The package's `cni/` folder. */
   readonly templateDir: string
@@ -23,7 +26,7 @@ export interface ShippedNetwork {
 }
 
 /**
- * `others`: the folder holds lists of other programs, which stay in use; `no-pod-cidr`: this node has no pod network yet;
+ * `others`: the folder holds lists of other programs, which stay in use (Podman's is none of them); `no-pod-cidr`: this node has no pod network yet;
  * `written` and `kept`: the default list is in place.
  */
 export type InstallOutcome = 'written' | 'kept' | 'others' | 'no-pod-cidr'
@@ -33,7 +36,7 @@ export async function installShippedNetwork(network: ShippedNetwork): Promise<In
   const { configDir, podCidrs } = network
   if (podCidrs.length === 0) return 'no-pod-cidr'
   await mkdir(configDir, { recursive: true })
-  const lists = (await readdir(configDir)).filter(isList)
+  const lists = (await readdir(configDir)).filter(isClusterList)
   if (lists.some((name) => name !== shippedFile)) return 'others'
   const wanted = await renderShippedNetwork(network)
   const file = join(configDir, shippedFile)
@@ -47,13 +50,18 @@ export async function installShippedNetwork(network: ShippedNetwork): Promise<In
 /** Tells whether the first list of the folder is the default list; returns `otherwise` for a folder without a list or an unreadable one. */
 export async function isNetworkOurs(configDir: string, otherwise: boolean): Promise<boolean> {
   const names = await readdir(configDir).catch((): string[] => [])
-  const [first] = names.filter(isList).sort()
+  const [first] = names.filter(isClusterList).sort()
   return first === undefined ? otherwise : first === shippedFile
 }
 
 /** Tells whether a file of the configuration folder is a network or a list of plugins, by its name. */
 export function isList(name: string): boolean {
   return /\.(conf|conflist|json)$/.test(name)
+}
+
+/** Tells whether a file may be the network of pods. Podman's packages put the network of its own containers into the same folder. */
+function isClusterList(name: string): boolean {
+  return isList(name) && !/^87-podman(-bridge)?\.conflist$/.test(name)
 }
 
 /** Builds the list with this node's networks: a range set and a default route for each family. */

@@ -4,6 +4,7 @@ import {
   type FilterHook,
   type ForeignVerdict,
 } from '../../netfilter/foreign-path.ts'
+import { type Neighbour, ownerOf } from '../../netfilter/neighbours.ts'
 import type { TraceContext, TracedPacket, TraceOutcome } from '../../netfilter/trace/types.ts'
 
 /**
@@ -34,9 +35,13 @@ export function applyForeignChains(
     .filter(({ hook }) => hooks.includes(hook))
     .map((chain) => evaluateBaseChain(chain, translatedPacket, context, isAcceptedByUs))
   const refusing = met.find(({ verdict }) => verdict !== 'accept')
+  const base = chains.find(({ where }) => where === refusing?.where)
   return {
     verdict: refusing?.verdict ?? outcome.verdict,
-    lines: [...met.flatMap(describeUnclear), ...(refusing === undefined ? [] : [describeRefusal(refusing)])],
+    lines: [
+      ...met.flatMap(describeUnclear),
+      ...(refusing === undefined ? [] : [describeRefusal(refusing, base && ownerOf(base, refusing.chain))]),
+    ],
   }
 }
 
@@ -45,9 +50,13 @@ function hooksOf({ origin }: TracedPacket, goesTo: TraceOutcome['goesTo']): read
   return origin === 'this-node' ? ['OUTPUT', ...last] : last
 }
 
-function describeRefusal({ where, verdict, by }: ForeignVerdict): string {
+function describeRefusal({ where, verdict, by }: ForeignVerdict, owner?: Neighbour): string {
   const what = verdict === 'drop' ? 'dropped without an answer' : 'refused'
-  return `  There it is ${what} by ${where}: ${by}. It does not belong to Platnet.`
+  const whose =
+    owner === undefined
+      ? ''
+      : ` It is a rule of ${owner}: platnet check names the command that lets pods' traffic pass.`
+  return `  There it is ${what} by ${where}: ${by}. It does not belong to Platnet.${whose}`
 }
 
 function describeUnclear({ where, unclear }: ForeignVerdict): readonly string[] {

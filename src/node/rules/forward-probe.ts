@@ -1,36 +1,112 @@
-import { type Finding, type Run, runProgram } from '../../host/index.ts'
+import { type Finding, interfaceTowards, type Run, runProgram } from '../../host/index.ts'
 import type { IpFamily } from '../../model/ip.ts'
-import type { BaseChain } from '../../netfilter/foreign-path.ts'
+import { type BaseChain, evaluateBaseChain, type ForeignVerdict } from '../../netfilter/foreign-path.ts'
 import { chains } from '../../netfilter/names.ts'
+import { describeNeighbour, type Neighbour, neighboursIn, ownerOf, remedyOf } from '../../netfilter/neighbours.ts'
+import type { TraceContext } from '../../netfilter/trace/types.ts'
 import { readBaseChains } from './packet-path.ts'
+import { outside, type PodNetworks, podJourneys } from './pod-journeys.ts'
 
-/**
- * Base chains that drop forwarded packets which no rule of theirs accepts, and whether pods' traffic passes them. `willAccept`: an agent on this node writes
- * the rules that accept it. Changes nothing.
- */
-export async function probeForwarding(willAccept: boolean, run: Run = runProgram): Promise<readonly Finding[]> {
-  const families: readonly IpFamily[] = ['IPv4', 'IPv6']
-  const found = await Promise.all(families.map((family) => readBaseChains(run, family)))
-  const forward = new Map(found.flat().map((chain) => [chain.where, chain]))
-  const dropping = [...forward.values()].filter(({ hook, policy }) => hook === 'FORWARD' && policy === 'drop')
-  if (dropping.length === 0) return [{ level: 'ok', what: 'no policy drops what is forwarded' }]
-  const isOursAnywhere = dropping.some(({ isOurs }) => isOurs)
-  return dropping.map((chain) => describe(chain, willAccept, isOursAnywhere))
+interface Question {
+  readonly networks: PodNetworks
+  /** An agent on this node writes the rules that accept pods' traffic. */
+  readonly willAccept: boolean
 }
 
-function describe(chain: BaseChain, willAccept: boolean, isOursAnywhere: boolean): Finding {
-  const { where, chains: others, isOurs } = chain
-  const isIptables = where.startsWith('ip')
-  if ((others.get(chains.podForward)?.length ?? 0) > 0)
-    return { level: 'ok', what: `${where}: the policy is DROP, and ${chains.podForward} accepts pods' traffic` }
-  if (willAccept && isIptables && (isOurs || !isOursAnywhere))
-    return { level: 'ok', what: `${where}: the policy is DROP; an agent accepts pods' traffic there` }
-  const remedy = isIptables
+/**
+ * Names the programs that keep rules on this node, and what their rules and policies refuse of pods' traffic, with the command that lets it pass.
+ * Changes nothing.
+ */
+export async function probeForwarding(question: Question, run: Run = runProgram): Promise<readonly Finding[]> {
+  const families: readonly IpFamily[] = ['IPv4', 'IPv6']
+  const found = await Promise.all(families.map((family) => readBaseChains(run, family)))
+  const uplinks = await Promise.all(families.map((family) => interfaceTowards(outside[family], run)))
+  const findings = [
+    ...describeNeighbours(found.flat()),
+    ...families.flatMap((family, index) => judgeFamily(family, found[index] ?? [], question, uplinks[index])),
+  ]
+  return findings.length > 0 ? findings : [{ level: 'ok', what: 'no rules of other programs refuse what pods send' }]
+}
+
+/** Judges the base chains that packets of a family meet. `uplink`: the link to other nodes and outside, where it is known. */
+function judgeFamily(
+  family: IpFamily,
+  met: readonly BaseChain[],
+  question: Question,
+  uplink?: string,
+): readonly Finding[] {
+  const refusals = new Map<string, Refusal>()
+  const journeys = podJourneys(family, question.networks, uplink)
+  for (const { what, hook, packet } of journeys)
+    for (const base of met.filter((each) => each.hook === hook)) {
+      if (hook === 'FORWARD' && acceptsPods(base, met, question.willAccept)) continue
+      const verdict = evaluateBaseChain(base, packet, contextOf(question.networks), false)
+      if (verdict.verdict === 'accept') continue
+      const known = refusals.get(`${verdict.where} ${verdict.by}`)?.what ?? []
+      refusals.set(`${verdict.where} ${verdict.by}`, { base, verdict, what: [...known, what] })
+    }
+  const policies = journeys.length > 0 ? met.filter(({ hook, policy }) => hook === 'FORWARD' && policy === 'drop') : []
+  const passing = policies.filter((base) => ![...refusals.values()].some((refusal) => refusal.base === base))
+  return [
+    ...passing.map((base) => describePassing(base)),
+    ...[...refusals.values()].map((refusal) => describeRefusal(refusal, question)),
+  ]
+}
+
+interface Refusal {
+  readonly base: BaseChain
+  readonly verdict: ForeignVerdict
+  readonly what: readonly string[]
+}
+
+function describeNeighbours(found: readonly BaseChain[]): readonly Finding[] {
+  const places = new Map<Neighbour, string>()
+  for (const base of found)
+    for (const neighbour of neighboursIn(base)) if (!places.has(neighbour)) places.set(neighbour, base.where)
+  return [...places].map(([neighbour, where]) => {
+    const what = `${neighbour} keeps rules on this node (${where}): it ${describeNeighbour(neighbour)}`
+    return { level: 'ok', what }
+  })
+}
+
+/** Our rules stand at the top of the chains of one program, so that they decide there before others do. */
+function acceptsPods(base: BaseChain, met: readonly BaseChain[], willAccept: boolean): boolean {
+  if ((base.chains.get(chains.podForward)?.length ?? 0) > 0) return true
+  const isIptables = base.where.startsWith('ip')
+  return willAccept && isIptables && (base.isOurs || !met.some(({ isOurs }) => isOurs))
+}
+
+function describePassing({ where, chains: others }: BaseChain): Finding {
+  const isAccepted = (others.get(chains.podForward)?.length ?? 0) > 0
+  const why = isAccepted
+    ? `${chains.podForward} accepts pods' traffic`
+    : where.startsWith('ip')
+      ? "an agent accepts pods' traffic there"
+      : "its rules accept pods' traffic"
+  return { level: 'ok', what: `${where}: the policy is DROP, and ${why}` }
+}
+
+function describeRefusal({ base, verdict, what }: Refusal, { networks }: Question): Finding {
+  const { where, hook } = base
+  const owner = ownerOf(base, verdict.chain)
+  const done = verdict.verdict === 'drop' ? 'dropped without an answer' : 'refused'
+  const who = owner === undefined ? '' : ` It is a rule of ${owner}.`
+  const remedy = owner === undefined ? remedyOfUnknown(where, hook) : remedyOf(owner, hook, networks.podCidrs)
+  const doubt = verdict.unclear.length === 0 ? '' : ` A rule before it may decide otherwise: "${verdict.unclear[0]}".`
+  return { level: 'warn', what: `${where}: ${what.join(', ')} are ${done} by ${verdict.by}.${who}${doubt}`, remedy }
+}
+
+function remedyOfUnknown(where: string, hook: BaseChain['hook']): string {
+  if (hook !== 'FORWARD') return 'accept the networks of pods in that chain'
+  return where.startsWith('ip')
     ? 'accept the networks of pods there, or start the agent with --accept-pod-traffic always where its rules stand in these tables'
     : 'accept the networks of pods in that chain: each base chain decides by itself, and what ours accept is dropped there all the same'
+}
+
+function contextOf({ dnsAddresses }: PodNetworks): TraceContext {
   return {
-    level: 'warn',
-    what: `${where}: the policy is DROP, and new connections of pods may be dropped there`,
-    remedy,
+    ruleset: { nat: new Map(), filter: new Map() },
+    hooks: [],
+    isLocalAddress: (address) => dnsAddresses.includes(address),
   }
 }

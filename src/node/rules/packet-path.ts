@@ -35,9 +35,7 @@ async function readNft(run: Run, family: IpFamily): Promise<readonly BaseChain[]
   const listed = await Promise.all([own, 'inet'].map((each) => textOf(run, 'nft', ['list', 'chains', each])))
   const found = listed.flatMap(readNftBaseChains)
   return Promise.all(
-    found.map(async (base) =>
-      readNftRules(base, await textOf(run, 'nft', ['list', 'chain', base.family, base.table, base.chain])),
-    ),
+    found.map(async (base) => readNftRules(base, await textOf(run, 'nft', ['list', 'table', base.family, base.table]))),
   )
 }
 

@@ -68,7 +68,7 @@ test('base chains of tables written with nft are read, those of iptables-nft are
   assert.deepEqual([base?.table, base?.chain, base?.policy, others.length], ['fw', 'fwd', 'drop', 0])
   assert.ok(base)
   const rules =
-    '\t\ttype filter hook forward priority 0; policy drop;\n\t\tct state established accept\n\t\tcounter packets 1 bytes 2 accept\n'
+    '\tchain fwd {\n\t\ttype filter hook forward priority 0; policy drop;\n\t\tct state established accept\n\t\tcounter packets 1 bytes 2 accept\n'
   const verdict = evaluateBaseChain(readNftRules(base, rules), packet, world, true)
   assert.deepEqual([verdict.verdict, verdict.unclear], ['accept', []])
 })

@@ -87,18 +87,33 @@ for (const flavour of ['nft', 'legacy'] as const) {
         assert.equal(byNft.verdict, 'drop', 'each base chain decides by itself')
         assert.match(byNft.text, /by table inet fw, chain forwarding: its policy DROP/)
         assert.match(byNft.text, /may decide otherwise: "iifname "lan0" accept"/)
-        const findings = (await probeForwarding(true, netns.run)).map(({ level, what }) => `${level} ${what}`)
-        assert.deepEqual(findings, [
-          `ok ${where}: the policy is DROP; an agent accepts pods' traffic there`,
-          'warn table inet fw, chain forwarding: the policy is DROP, and new connections of pods may be dropped there',
-        ])
-        assert.equal((await probeForwarding(false, netns.run))[0]?.level, 'warn')
+        const networks = { podCidrs: [podCidr], dnsAddresses: [] }
+        const findings = (await probeForwarding({ networks, willAccept: true }, netns.run)).map(
+          ({ level, what }) => `${level} ${what}`,
+        )
+        assert.deepEqual(
+          findings.map((finding) => finding.slice(0, 60)),
+          [
+            `ok ufw keeps rules on this node (${where}): it sets the policies of INPUT`,
+            `ok Docker keeps rules on this node (${where}): it sets the policy of FOR`,
+            `ok ${where}: the policy is DROP, and an agent accepts pods' traffic there`,
+            'warn table inet fw, chain forwarding: new connections of pods to pods of other nodes',
+          ].map((finding) => finding.slice(0, 60)),
+        )
+        const refused = findings.at(-1) ?? ''
+        assert.match(
+          refused,
+          /dropped without an answer by its policy DROP\..* may decide otherwise: "iifname "lan0" accept"/,
+        )
+        assert.ok(
+          (await probeForwarding({ networks, willAccept: false }, netns.run)).some(({ level }) => level === 'warn'),
+        )
         await writeRuleset(writer, buildRuleset([], { family: 'IPv4', acceptedPods: [podCidr] }).ruleset(), {
           value: 2n,
           count: 1,
         })
         assert.match(
-          (await probeForwarding(false, netns.run))[0]?.what ?? '',
+          (await probeForwarding({ networks, willAccept: false }, netns.run)).map(({ what }) => what).join('\n'),
           /PLAT-FORWARD-PODS accepts pods' traffic/,
         )
       }),

@@ -13,7 +13,7 @@ import {
 import { join, resolve } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { parseCidr } from '../../../../src/model/ip.ts'
-import { installShippedNetwork, offerPlugins } from '../../../../src/node/cni/index.ts'
+import { installShippedNetwork, isNetworkOurs, offerPlugins } from '../../../../src/node/cni/index.ts'
 import { makeTemporaryFolder } from '../../../helpers/temporary-folder.ts'
 
 const templateDir = resolve(import.meta.dirname, '../../../../cni')
@@ -67,6 +67,15 @@ test('a list of another program is never extended, also where ours stood first',
   rmSync(join(network.configDir, '99-theirs.conf'))
   writeFileSync(join(network.configDir, 'README'), 'not a list')
   assert.equal(await installShippedNetwork(network), 'written')
+})
+
+test("Podman's own network in the same folder is no network of pods", async (t) => {
+  const network = shipped(t, '10.244.3.0/24')
+  mkdirSync(network.configDir)
+  writeFileSync(join(network.configDir, '87-podman-bridge.conflist'), '{}')
+  assert.equal(await isNetworkOurs(network.configDir, true), true)
+  assert.equal(await installShippedNetwork(network), 'written')
+  assert.equal(await isNetworkOurs(network.configDir, false), true)
 })
 
 test('without a pod network nothing is written', async (t) => {
