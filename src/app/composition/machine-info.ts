@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { arch, cpus, release, totalmem } from 'node:os'
 import { type Ip, unspecifiedIpv4 } from '../../model/ip.ts'
+import { agentVersion } from '../../model/node.ts'
 import type { MachineInfo } from '../../node/registration/index.ts'
 import { readBuildInfo } from '../../observe/index.ts'
 import { findAdvertiseAddress } from './advertise-address.ts'
@@ -19,7 +20,7 @@ export function findMachineInfo(
     architecture: architectures[arch()] ?? arch(),
     kernelVersion: release(),
     osImage: readOsName(),
-    version: `v${readBuildInfo().version}`,
+    version: agentVersion(readBuildInfo().version),
     cpus: cpus().length,
     memoryBytes: totalmem(),
     agentPort: port,

@@ -14,6 +14,7 @@ import type { Component, Health } from '../../loop/component.ts'
 import type { Dialect } from '../../model/dialect.ts'
 import { describeError } from '../../model/errors.ts'
 import type { Ip } from '../../model/ip.ts'
+import { isKubeletVersion } from '../../model/node.ts'
 import { type ClusterDns, planPodResolver } from '../../model/pod-resolver.ts'
 import { parseResolverConfig } from '../../model/resolver-config.ts'
 import type { Logger } from '../../observe/index.ts'
@@ -238,8 +239,7 @@ export class PodsPlane implements Component {
 async function hasKubelet({ client, nodeName }: PodsPlaneParts): Promise<boolean> {
   const ref = { resource: { group: '', version: 'v1', resource: 'nodes' }, name: nodeName }
   const node = await client.get(ref).catch(() => undefined)
-  const version = nodeSchema.safeParse(node).data?.status?.nodeInfo?.kubeletVersion ?? ''
-  return version !== '' && !version.includes('platnet')
+  return isKubeletVersion(nodeSchema.safeParse(node).data?.status?.nodeInfo?.kubeletVersion ?? '')
 }
 
 const nodeSchema = z.object({
