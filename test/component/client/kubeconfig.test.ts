@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { stringify } from 'yaml'
 import { accessByServer, KubeconfigError, loadKubeconfig } from '../../../src/client/index.ts'
+import { describeError } from '../../../src/model/errors.ts'
 import { createSelfSigned } from '../../helpers/self-signed.ts'
 
 let folder: string
@@ -119,7 +120,7 @@ describe('a kubeconfig', () => {
     [
       'with a file that is not there',
       () => config({ 'certificate-authority': 'none.pem' }),
-      /certificate-authority: .*none\.pem cannot be read \(ENOENT\)/,
+      /certificate-authority: .*none\.pem cannot be read/,
     ],
     [
       'with a token for plain http',
@@ -137,7 +138,8 @@ describe('a kubeconfig', () => {
   }
 
   it('that cannot be read says why', async () => {
-    await assert.rejects(loadKubeconfig(join(folder, 'nothing')), /nothing cannot be read \(ENOENT\)/)
+    const error = await loadKubeconfig(join(folder, 'nothing')).catch((thrown: unknown) => thrown)
+    assert.match(describeError(error), /nothing cannot be read: ENOENT: no such file or directory/)
   })
 
   it('is not needed when an address is enough', () => {

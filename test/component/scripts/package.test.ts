@@ -143,7 +143,7 @@ describe('the files of the package', () => {
     [['platnet', 'server', 'b'], ['backup']],
     [
       ['platnet', 'version', '--output', ''],
-      ['text', 'json'],
+      ['text', 'wide', 'json', 'yaml'],
     ],
     [['platnet', 'completion', 'z'], ['zsh']],
   ] as const) {
