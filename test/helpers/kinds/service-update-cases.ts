@@ -25,17 +25,17 @@ const external = { type: 'ExternalName', externalName: 'example.com' }
 
 const addresses: readonly ObjectCase[] = [
   changed('changes nothing', {}, {}),
-  changed('changes its address', { clusterIP: '10.96.8.11' }, { clusterIP: '10.96.8.12' }, `Invalid ${c0}`),
+  changed('changes its address', { clusterIP: '10.96.0.111' }, { clusterIP: '10.96.0.112' }, `Invalid ${c0}`),
   changed(
     'changes its address in both places',
-    { clusterIP: '10.96.8.13' },
-    { clusterIP: '10.96.8.14', clusterIPs: ['10.96.8.14'] },
+    { clusterIP: '10.96.0.113' },
+    { clusterIP: '10.96.0.114', clusterIPs: ['10.96.0.114'] },
     `Invalid ${c0}`,
   ),
   changed(
     'changes its address in the list',
-    { clusterIP: '10.96.8.15' },
-    { clusterIPs: ['10.96.8.16'] },
+    { clusterIP: '10.96.0.115' },
+    { clusterIPs: ['10.96.0.116'] },
     'Invalid spec.clusterIPs',
   ),
   changed('gives its address up', {}, { clusterIP: '' }),
@@ -43,9 +43,9 @@ const addresses: readonly ObjectCase[] = [
   changed('empties the list', {}, { clusterIPs: [] }),
   changed('has no address any more', {}, { clusterIP: 'None' }, `Invalid ${c0}`),
   changed('has no address any more in both places', {}, { clusterIP: 'None', clusterIPs: ['None'] }, `Invalid ${c0}`),
-  changed('gets an address', { clusterIP: 'None' }, { clusterIP: '10.96.8.17' }, `Invalid ${c0}`),
+  changed('gets an address', { clusterIP: 'None' }, { clusterIP: '10.96.0.117' }, `Invalid ${c0}`),
   changed('gets any address', { clusterIP: 'None' }, { clusterIP: null, clusterIPs: null }),
-  changed('gets another family', { clusterIP: '10.96.8.18' }, { ipFamilies: ['IPv6'] }, `Invalid ${c0}`),
+  changed('gets another family', { clusterIP: '10.96.0.118' }, { ipFamilies: ['IPv6'] }, `Invalid ${c0}`),
   changed(
     'gets a second family where there is none',
     {},
@@ -60,11 +60,11 @@ const addresses: readonly ObjectCase[] = [
   ),
   changed('wishes a second family where there is none', {}, { ipFamilyPolicy: 'PreferDualStack' }),
   changed('gets a policy of families that is none', {}, { ipFamilyPolicy: 'Both' }, 'NotSupported spec.ipFamilyPolicy'),
-  changed('gets an address that is none', { clusterIP: '10.96.8.19' }, { clusterIP: 'x' }, `Invalid ${c0}`),
+  changed('gets an address that is none', { clusterIP: '10.96.0.119' }, { clusterIP: 'x' }, `Invalid ${c0}`),
   replaceAbsent('is put where there is none', {}),
   replaceAbsent('is put where there is none, without ports', { spec: { ports: null } }, 'Required spec.ports'),
-  replaced('is replaced without its address', { clusterIP: '10.96.8.20' }, { clusterIP: null }),
-  replaced('is replaced by one without address', { clusterIP: '10.96.8.21' }, { clusterIP: 'None' }, `Invalid ${c0}`),
+  replaced('is replaced without its address', { clusterIP: '10.96.0.120' }, { clusterIP: null }),
+  replaced('is replaced by one without address', { clusterIP: '10.96.0.121' }, { clusterIP: 'None' }, `Invalid ${c0}`),
 ]
 
 const types: readonly ObjectCase[] = [
@@ -74,8 +74,8 @@ const types: readonly ObjectCase[] = [
   changed('becomes another name', {}, external),
   changed(
     'becomes another name and keeps an address',
-    { clusterIP: '10.96.8.22' },
-    { ...external, clusterIP: '10.96.8.23' },
+    { clusterIP: '10.96.0.122' },
+    { ...external, clusterIP: '10.96.0.123' },
     'Forbidden spec.clusterIPs',
   ),
   changed('becomes another name and says none', {}, { type: 'ExternalName' }, 'Required spec.externalName'),
@@ -86,7 +86,7 @@ const types: readonly ObjectCase[] = [
     { type: 'ClusterIP' },
     'Required spec.ports',
   ),
-  changed('is no other name any more and gets an address', external, { type: 'ClusterIP', clusterIP: '10.96.8.24' }),
+  changed('is no other name any more and gets an address', external, { type: 'ClusterIP', clusterIP: '10.96.0.124' }),
   changed('without address becomes one with node ports', { clusterIP: 'None' }, { type: 'NodePort' }, `Invalid ${c0}`),
   changed('loses its ports', {}, { ports: null }, 'Required spec.ports'),
   changed('without address loses its ports', { clusterIP: 'None' }, { ports: null }),
@@ -264,7 +264,8 @@ export const serviceUpdateCases: KindCases = objectCases('Services that change',
 
 const make = (title: string, spec: Fields, ...errors: string[]) => create(title, { spec }, ...errors)
 const both = { ipFamilyPolicy: 'RequireDualStack' }
-const pair = (last: number) => [`10.96.9.${last}`, `fd00:96::${last}`] as const
+/** Addresses of the lower part of the networks, which is not given out by chance (KEP-3070). */
+const pair = (last: number) => [`10.96.0.${130 + last}`, `fd00:96::${last}`] as const
 const twoOf = (last: number) => ({ ...both, clusterIP: pair(last)[0], clusterIPs: pair(last) })
 const two = twoOf(1)
 
@@ -281,7 +282,7 @@ const dualStack: readonly ObjectCase[] = [
   make('two addresses and one family', { ...two, ipFamilies: ['IPv4'] }),
   make(
     'two addresses of one family',
-    { ...both, clusterIP: '10.96.9.1', clusterIPs: ['10.96.9.1', '10.96.9.2'] },
+    { ...both, clusterIP: '10.96.0.131', clusterIPs: ['10.96.0.131', '10.96.0.132'] },
     'Invalid spec.clusterIPs',
   ),
   make('two families', { ...both, ipFamilies: ['IPv6', 'IPv4'] }),
@@ -289,19 +290,23 @@ const dualStack: readonly ObjectCase[] = [
   make('three families', { ...both, ipFamilies: ['IPv6', 'IPv4', 'IPv6'] }, 'Duplicate spec.ipFamilies[2]'),
   make(
     'an address outside',
-    { ...both, clusterIP: '10.96.9.1', clusterIPs: ['10.96.9.1', 'fd01::1'] },
+    { ...both, clusterIP: '10.96.0.131', clusterIPs: ['10.96.0.131', 'fd01::1'] },
     'Invalid spec.clusterIPs',
   ),
   make('no address in two families', { ...both, clusterIP: 'None' }),
   changed('gets a second family', {}, both),
-  changed('gets a second address', { clusterIP: '10.96.9.3' }, { ...both, clusterIPs: ['10.96.9.3', 'fd00:96::3'] }),
-  changed('loses its second address', twoOf(11), { clusterIPs: ['10.96.9.11'] }, 'Invalid spec.ipFamilyPolicy'),
+  changed(
+    'gets a second address',
+    { clusterIP: '10.96.0.133' },
+    { ...both, clusterIPs: ['10.96.0.133', 'fd00:96::3'] },
+  ),
+  changed('loses its second address', twoOf(11), { clusterIPs: ['10.96.0.141'] }, 'Invalid spec.ipFamilyPolicy'),
   changed('loses its second family', twoOf(12), { ipFamilies: ['IPv4'] }, 'Invalid spec.ipFamilyPolicy'),
   changed('goes back to one family', twoOf(13), { ipFamilyPolicy: 'SingleStack' }),
   changed('goes back to one family and names it', twoOf(14), {
     ipFamilyPolicy: 'SingleStack',
     ipFamilies: ['IPv4'],
-    clusterIPs: ['10.96.9.14'],
+    clusterIPs: ['10.96.0.144'],
   }),
   {
     ...changed(
@@ -316,7 +321,7 @@ const dualStack: readonly ObjectCase[] = [
   changed(
     'changes its second address',
     twoOf(16),
-    { clusterIPs: ['10.96.9.16', 'fd00:96::2'] },
+    { clusterIPs: ['10.96.0.146', 'fd00:96::2'] },
     'Invalid spec.clusterIPs[1]',
   ),
   changed(
@@ -329,7 +334,7 @@ const dualStack: readonly ObjectCase[] = [
   changed(
     'turns everything round',
     twoOf(18),
-    { ipFamilies: ['IPv6', 'IPv4'], clusterIP: 'fd00:96::18', clusterIPs: ['fd00:96::18', '10.96.9.18'] },
+    { ipFamilies: ['IPv6', 'IPv4'], clusterIP: 'fd00:96::18', clusterIPs: ['fd00:96::18', '10.96.0.148'] },
     `Invalid ${c0}`,
     'Invalid spec.clusterIPs[1]',
     'Invalid spec.ipFamilies[0]',
