@@ -1,0 +1,123 @@
+import type { IpFamily } from '../../model/ip.ts'
+import { NetfilterError } from '../errors.ts'
+import { setSpecs, timeoutOf } from './set-specs.ts'
+import {
+  type ElementChange,
+  type NftType,
+  type SetElement,
+  type SetSpec,
+  stateSet,
+  type TableName,
+  type TableState,
+} from './types.ts'
+
+/**
+ * Renders the commands that make these changes, for libnftables or `nft -f`: all removals, then all additions, each set once,
+ * then the state where it is given. One text is one transaction. An element of several changes stands once.
+ *
+ * @throws NetfilterError for a set or an element that must not become text
+ */
+export function renderChange(table: TableName, changes: readonly ElementChange[], state?: TableState): string {
+  const target = `${table.family === 'IPv4' ? 'ip' : 'ip6'} ${table.name}`
+  return [
+    ...renderElements(
+      'delete',
+      target,
+      table.family,
+      changes.flatMap(({ remove }) => remove),
+    ),
+    ...renderElements(
+      'add',
+      target,
+      table.family,
+      changes.flatMap(({ add }) => add),
+    ),
+    ...(state === undefined ? [] : renderState(target, state)),
+  ].join('')
+}
+
+/** Renders the comment of the state's element. */
+export function renderStateComment({ version, objects, elements }: TableState): string {
+  for (const word of [version, objects, elements])
+    if (!/^[\da-f]{1,32}$/.test(word)) throw badElement(stateSet, word, 'at most 32 hexadecimal digits')
+  return `version ${version} objects ${objects} elements ${elements}`
+}
+
+/** Reads what `renderStateComment` wrote; undefined for anything else. */
+export function parseStateComment(comment: string): TableState | undefined {
+  const [, version, objects, elements] = /^version (\w+) objects (\w+) elements (\w+)$/.exec(comment) ?? []
+  return version === undefined || objects === undefined || elements === undefined
+    ? undefined
+    : { version, objects, elements }
+}
+
+/** The element may stand there or not: no command removes an element only where it is. */
+function renderState(target: string, state: TableState): readonly string[] {
+  const element = `${target} ${stateSet} { 1`
+  return [
+    `add element ${element} }\ndelete element ${element} }\n`,
+    `add element ${element} comment "${renderStateComment(state)}" }\n`,
+  ]
+}
+
+function renderElements(
+  verb: 'add' | 'delete',
+  target: string,
+  family: IpFamily,
+  elements: readonly SetElement[],
+): readonly string[] {
+  const bySet = new Map<string, Set<string>>()
+  for (const element of elements) {
+    const texts = bySet.get(element.set) ?? new Set()
+    bySet.set(element.set, texts.add(renderElement(element, family)))
+  }
+  return Array.from(bySet, ([set, texts]) => `${verb} element ${target} ${set} { ${[...texts].join(', ')} }\n`)
+}
+
+/** Data stands in a removal too: an element that holds other data is not ours to remove. */
+function renderElement({ set, key, data }: SetElement, family: IpFamily): string {
+  const { key: keyPattern, data: dataPattern } = patternsOf(set, family)
+  if (!keyPattern.test(key)) throw badElement(set, key, 'a key of the set')
+  if (!dataPattern.test(data)) throw badElement(set, data, 'data of the map, or nothing for a set')
+  return data === '' ? key : `${key} : ${data}`
+}
+
+interface ElementPatterns {
+  readonly key: RegExp
+  readonly data: RegExp
+}
+
+const patterns: Readonly<Record<IpFamily, Map<string, ElementPatterns>>> = { IPv4: new Map(), IPv6: new Map() }
+
+function patternsOf(set: string, family: IpFamily): ElementPatterns {
+  const known = patterns[family].get(set)
+  if (known !== undefined) return known
+  const timeout = timeoutOf(set)
+  const spec = setSpecs(family, timeout === undefined ? [] : [timeout]).find(({ name }) => name === set)
+  if (spec === undefined)
+    throw new NetfilterError('bad-set-name', `${JSON.stringify(set)} is no set of the table`, {
+      remedy: 'expected a set that the table declares',
+    })
+  const made = { key: patternOf(spec.key, spec), data: patternOf(spec.data, undefined) }
+  patterns[family].set(set, made)
+  return made
+}
+
+const fieldPatterns: Readonly<Record<NftType, string>> = {
+  ipv4_addr: String.raw`(?:\d{1,3}\.){3}\d{1,3}`,
+  ipv6_addr: String.raw`[\da-f:]*:[\da-f:]*`,
+  inet_proto: '(?:tcp|udp|sctp)',
+  inet_service: String.raw`\d{1,5}`,
+  classid: '[\\da-f]{1,4}:[\\da-f]{1,4}',
+}
+
+function patternOf(types: readonly NftType[], spec: SetSpec | undefined): RegExp {
+  const prefixLength = spec?.isInterval === true ? String.raw`(?:/\d{1,3})?` : ''
+  return new RegExp(`^${types.map((type) => fieldPatterns[type]).join(String.raw` \. `)}${prefixLength}$`)
+}
+
+function badElement(set: string, text: string, expected: string): NetfilterError {
+  return new NetfilterError('bad-set-element', `${JSON.stringify(text)} is no element of set ${set}`, {
+    remedy: `expected ${expected}`,
+  })
+}
