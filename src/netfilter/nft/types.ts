@@ -68,7 +68,7 @@ export interface NftTable {
 /** The table and its family, as commands name them. */
 export type TableName = Pick<NftTable, 'family' | 'name'>
 
-/** What changes of one Service; it must be written in one transaction. Other data for a key is a removal and an addition. */
+/** Changes of one Service, which go into one transaction. Other data for a key is a removal and an addition. */
 export interface ElementChange {
   /** Absent for elements that several Services share, or whose owner changes. */
   readonly service: ObjectKey | undefined
@@ -77,7 +77,7 @@ export interface ElementChange {
 }
 
 /**
- * What one update changes.
+ * All that one update changes.
  *
  * @public
  */
@@ -87,7 +87,7 @@ export interface NftChange {
   readonly changes: readonly ElementChange[]
 }
 
-/** What the table was made from, kept in the table itself as a comment. Each is a hash or a count in lower-case hexadecimal. */
+/** The origin of the table, kept in the table itself as a comment. Each is a hash or a count in lower-case hexadecimal. */
 export interface TableState {
   readonly version: string
   readonly objects: string
