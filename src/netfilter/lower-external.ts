@@ -1,8 +1,8 @@
-import { cidrContains, hostCidr } from '../model/ip.ts'
+import { type Cidr, cidrContains, hostCidr } from '../model/ip.ts'
 import { type Frontend, isExternal } from './frontend.ts'
 import { serviceChain } from './names.ts'
 import { fromSource, fromThisNode, jump, localTraffic, named, rule, toMarkMasq } from './rule-parts.ts'
-import type { Chain, Match, Rule } from './ruleset.ts'
+import type { Chain, Rule } from './ruleset.ts'
 import type { ProxyRuleSettings } from './settings.ts'
 
 type NamedChain = readonly [name: string, chain: Chain]
@@ -62,11 +62,17 @@ function shortCircuitPods(frontend: Frontend, { localTraffic: detector }: ProxyR
 }
 
 /** Returns the chain that admits the source ranges; other packets stay untranslated and meet a verdict in filter. */
-function firewallChain(frontend: Frontend, { nodeIps = [] }: ProxyRuleSettings): Chain {
-  const { sourceRanges = [], loadBalancerVips } = frontend
-  const enter = (source: Match) => rule([source], jump(externalChainOf(frontend)))
+function firewallChain(frontend: Frontend, settings: ProxyRuleSettings): Chain {
+  const enter = (source: Cidr) => rule([fromSource(source)], jump(externalChainOf(frontend)))
+  return admittedSources(frontend, settings).map(enter)
+}
+
+/** The networks that may use the load balancer of a frontend with source ranges. */
+export function admittedSources(
+  { sourceRanges = [], loadBalancerVips }: Frontend,
+  { nodeIps = [] }: ProxyRuleSettings,
+): readonly Cidr[] {
   const isNodeAllowed = sourceRanges.some((range) => nodeIps.some((ip) => cidrContains(range, hostCidr(ip))))
   // A node that holds the address itself uses it as the source, too.
-  const fromVips = isNodeAllowed ? loadBalancerVips.map((vip) => fromSource(hostCidr(vip))) : []
-  return [...sourceRanges.map((range) => enter(fromSource(range))), ...fromVips.map(enter)]
+  return [...sourceRanges, ...(isNodeAllowed ? loadBalancerVips.map(hostCidr) : [])]
 }

@@ -4,6 +4,7 @@ import type { Frontend } from './frontend.ts'
 import { affinitySets, endpointChains } from './lower-endpoints.ts'
 import { externalChainOf, externalChains, firewallChainOf, hasFirewall, isBalancerOpen } from './lower-external.ts'
 import { serviceChain } from './names.ts'
+import { isExternalServed, isInternalServed, notLetIn, type Refusal, refusal } from './refusal.ts'
 import { jump, rule, toAddress, toMarkMasq, toPort } from './rule-parts.ts'
 import type { Chain, Match, Rule, Target } from './ruleset.ts'
 import type { AddressSets } from './sets.ts'
@@ -110,32 +111,4 @@ function acceptHealthChecks([frontend]: readonly Frontend[]): readonly Rule[] {
   if (frontend?.healthCheckNodePort === undefined) return []
   const match = { kind: 'destination-port', protocol: 'tcp', port: frontend.healthCheckNodePort } as const
   return [rule([match], { kind: 'accept' }, `${frontend.servicePort} health check`)]
-}
-
-interface Refusal {
-  readonly verdict: 'drop' | 'reject'
-  readonly reason: string
-}
-
-/** Refuses connections at once if no endpoint exists; drops them (by default) if only this node has none. */
-function refusal(
-  frontend: Frontend,
-  isServed: boolean,
-  { noLocalEndpoints = 'drop' }: ProxyRuleSettings,
-): Refusal | undefined {
-  if (!frontend.hasEndpoints) return { verdict: 'reject', reason: 'has no endpoints' }
-  return isServed ? undefined : { verdict: noLocalEndpoints, reason: 'has no local endpoints' }
-}
-
-/** Drops packets to the load balancer's address: those that nat accepted have another destination when filter sees them. */
-function notLetIn({ sourceRanges }: Frontend): Refusal | undefined {
-  return sourceRanges && { verdict: 'drop', reason: 'is not open to this source' }
-}
-
-function isInternalServed({ internalPolicy, clusterEndpoints, localEndpoints }: Frontend): boolean {
-  return (internalPolicy === 'Local' ? localEndpoints : clusterEndpoints).length > 0
-}
-
-function isExternalServed({ externalPolicy, clusterEndpoints, localEndpoints }: Frontend): boolean {
-  return (externalPolicy === 'Local' ? localEndpoints : clusterEndpoints).length > 0
 }

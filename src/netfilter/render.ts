@@ -219,7 +219,7 @@ function checkName(name: string): string {
 }
 
 /** Names of links come from options; the kernel's own limit is 15 characters. */
-function checkInterface(name: string): string {
+export function checkInterface(name: string): string {
   if (/^[A-Za-z0-9_.-]{1,15}\+?$/.test(name)) return name
   throw new NetfilterError('bad-interface-name', `${JSON.stringify(name)} is no name for a network interface`, {
     remedy: 'expected at most 15 characters of A-Z, a-z, 0-9, _, . and -',

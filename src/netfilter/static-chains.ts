@@ -50,7 +50,7 @@ function anyNodeAddress(family: IpFamily): readonly Match[] {
 }
 
 /** The part of the packet mark that asks for masquerading. */
-function masqueradeMark({ masqueradeBit }: ProxyRuleSettings): number {
+export function masqueradeMark({ masqueradeBit }: ProxyRuleSettings): number {
   return masqueradeBit === undefined ? markBits.masquerade : 2 ** masqueradeBit
 }
 

@@ -2,7 +2,6 @@ import type { IpFamily } from '../../model/ip.ts'
 import type { NftType, SetSpec } from './types.ts'
 
 /** The maps by which one kind of destination finds its endpoints: addresses with ports, or node ports. */
-/** @public */
 export interface BalanceSets {
   /** Destination → flags and the number of endpoints (`AddressData`). */
   readonly counts: string
@@ -13,16 +12,14 @@ export interface BalanceSets {
 }
 
 /** The maps of all destinations; `local` are those of endpoints on this node, for the external policy Local. */
-/** @public */
 export const balanceSets = {
   address: { counts: 'addresses', endpoints: 'endpoints', slots: 'slots' },
-  localAddress: { counts: 'local-addresses', endpoints: 'local-endpoints', slots: 'local-slots' },
+  'local-address': { counts: 'local-addresses', endpoints: 'local-endpoints', slots: 'local-slots' },
   port: { counts: 'ports', endpoints: 'port-endpoints', slots: 'port-slots' },
-  localPort: { counts: 'local-ports', endpoints: 'local-port-endpoints', slots: 'local-port-slots' },
+  'local-port': { counts: 'local-ports', endpoints: 'local-port-endpoints', slots: 'local-port-slots' },
 } as const satisfies Readonly<Record<string, BalanceSets>>
 
 /** Refusals by where they hold: cluster IPs, other addresses of Services, node ports. */
-/** @public */
 export const refusalSets = {
   cluster: { reject: 'refuse', drop: 'discard' },
   external: { reject: 'external-refuse', drop: 'external-discard' },
@@ -30,17 +27,13 @@ export const refusalSets = {
 } as const
 
 /** Destinations and the networks whose packets may enter there. */
-/** @public */
 export const admittedSet = 'admitted'
 /** Each endpoint's address twice: a packet that goes back to where it came from. */
-/** @public */
 export const hairpinSet = 'hairpin'
 /** Ports where load balancers ask for the health of this node's endpoints. */
-/** @public */
 export const healthSet = 'health'
 
 /** Destinations whose clients are remembered for so long. */
-/** @public */
 export function stickySet(kind: 'address' | 'port', timeoutSeconds: number): string {
   return `${kind === 'port' ? 'port-' : ''}sticky-${timeoutSeconds}`
 }
@@ -62,7 +55,7 @@ export function setSpecs(family: IpFamily, timeouts: readonly number[]): readonl
   )
   return [
     ...Object.entries(balanceSets).flatMap(([kind, sets]) =>
-      balanceSpecs(sets, kind === 'port' || kind === 'localPort' ? port : address, ip),
+      balanceSpecs(sets, kind === 'port' || kind === 'local-port' ? port : address, ip),
     ),
     ...timeouts.flatMap((timeout) => [
       setOf(stickySet('address', timeout), address),

@@ -1,5 +1,5 @@
 import type { ObjectKey } from '../../model/api-object.ts'
-import type { IpFamily } from '../../model/ip.ts'
+import type { Ip, IpFamily } from '../../model/ip.ts'
 
 /** The types of nft that keys and data are made of. `classid` is a number of 32 bits, printed as two halves (`0:1f`). */
 export type NftType = 'ipv4_addr' | 'ipv6_addr' | 'inet_proto' | 'inet_service' | 'classid'
@@ -14,8 +14,7 @@ export interface SetSpec {
   readonly isInterval: boolean
 }
 
-/**
- * One element. Fields are joined with ` . `, as nft prints them: addresses in canonical form (`Ip`), `tcp`, `udp` or `sctp`,
+/** One element. Fields are joined with ` . `, as nft prints them: addresses in canonical form (`Ip`), `tcp`, `udp` or `sctp`,
  * ports in decimal, classids as hexadecimal halves without leading zeros.
  */
 export interface SetElement {
@@ -25,21 +24,17 @@ export interface SetElement {
   readonly data: string
 }
 
-/**
- * Everything in the table that belongs to one Service in one family. No key stands twice in one set.
- *
- * @public
- */
+/** Everything in the table that belongs to one Service in one family. No key stands twice in one set. */
 export interface ServiceElements {
-  /** Made anew with each call. */
+  /** All of them, made anew with each call. */
   readonly elements: readonly SetElement[]
+  /** The elements that no other Service has: lines of set, key and data with tabs between. */
+  readonly own: string
+  /** Each makes an element of `hairpin`, which Services with the same endpoint share. */
+  readonly endpointAddresses: readonly Ip[]
 }
 
-/**
- * The parts of the rules that grow with use.
- *
- * @public
- */
+/** The parts of the rules that grow with use. */
 export interface TableShape {
   /** Up to this number of endpoints of one address there are rules that draw one. */
   readonly drawUpTo: number
@@ -47,11 +42,7 @@ export interface TableShape {
   readonly timeouts: readonly number[]
 }
 
-/**
- * The table of one family.
- *
- * @public
- */
+/** The table of one family. */
 export interface NftTable {
   readonly family: IpFamily
   readonly name: 'platnet'
@@ -76,11 +67,7 @@ export interface ElementChange {
   readonly add: readonly SetElement[]
 }
 
-/**
- * All that one update changes.
- *
- * @public
- */
+/** All that one update changes. */
 export interface NftChange {
   /** Present where the rules have to be written: the first time, after other settings, or for a larger shape. They come before `changes`. */
   readonly table?: NftTable

@@ -1,6 +1,8 @@
 import { addressBits, bigIntToIp, type Cidr, cidrRange, type IpFamily, ipFamily } from '../../model/ip.ts'
 import type { IpBlock } from '../../model/network-policy.ts'
 
+type AddressBlock = Pick<IpBlock, 'cidr' | 'except'>
+
 /** Both ends included. */
 interface AddressRange {
   readonly first: bigint
@@ -12,7 +14,7 @@ interface AddressRange {
  * the other blocks. The networks are disjoint, in ascending order and as few as possible, but for all addresses: those are two
  * halves, because no ipset takes a network of prefix length 0.
  */
-export function blockNetworks(blocks: readonly IpBlock[], family: IpFamily): readonly Cidr[] {
+export function blockNetworks(blocks: readonly AddressBlock[], family: IpFamily): readonly Cidr[] {
   const ranges = unite(blocks.filter(({ cidr }) => ipFamily(cidr) === family).flatMap(withoutExceptions))
   return ranges.flatMap((range) => [...networksOf(range, family)])
 }
@@ -22,7 +24,7 @@ export function areAllAddresses(networks: readonly Cidr[]): boolean {
   return networks.length === 2 && networks.every((network) => network.endsWith('/1'))
 }
 
-function withoutExceptions({ cidr, except }: IpBlock): readonly AddressRange[] {
+function withoutExceptions({ cidr, except }: AddressBlock): readonly AddressRange[] {
   const gaps = unite(except.filter((each) => ipFamily(each) === ipFamily(cidr)).map(cidrRange))
   const { first, last } = cidrRange(cidr)
   const left: AddressRange[] = []

@@ -1,0 +1,56 @@
+import type { Ip } from '../../model/ip.ts'
+import { hairpinSet } from './set-specs.ts'
+import type { ServiceElements, SetElement } from './types.ts'
+
+/** The elements of one Service as two objects in memory: there may be ten thousands of Services. */
+class PackedElements implements ServiceElements {
+  readonly own: string
+  readonly endpointAddresses: readonly Ip[]
+
+  constructor(own: string, endpointAddresses: readonly Ip[]) {
+    this.own = own
+    this.endpointAddresses = endpointAddresses
+  }
+
+  get elements(): readonly SetElement[] {
+    return [...unpack(this.own), ...this.endpointAddresses.map(hairpinOf)]
+  }
+}
+
+export const noElements: ServiceElements = new PackedElements('', [])
+
+/** Elements from the lines of `ServiceElements.own`. */
+export function unpack(own: string): readonly SetElement[] {
+  return own === '' ? [] : own.split('\n').map(unpackLine)
+}
+
+export function unpackLine(line: string): SetElement {
+  const [set = '', key = '', data = ''] = line.split('\t')
+  return { set, key, data }
+}
+
+export function hairpinOf(address: Ip): SetElement {
+  return { set: hairpinSet, key: `${address} . ${address}`, data: '' }
+}
+
+/** Gathers the elements of one Service; of several with one key the first counts. */
+export class ElementPacker {
+  readonly #lines = new Map<string, string>()
+  readonly #addresses = new Set<Ip>()
+
+  /** Returns whether the key is new in the set. */
+  add(set: string, key: string, data: string): boolean {
+    const head = `${set}\t${key}`
+    if (this.#lines.has(head)) return false
+    this.#lines.set(head, `${head}\t${data}`)
+    return true
+  }
+
+  addEndpointAddress(address: Ip): void {
+    this.#addresses.add(address)
+  }
+
+  finish(): ServiceElements {
+    return new PackedElements([...this.#lines.values()].join('\n'), [...this.#addresses])
+  }
+}
