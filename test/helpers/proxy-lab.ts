@@ -1,8 +1,13 @@
+import assert from 'node:assert/strict'
 import { ipFamily } from '../../src/model/ip.ts'
 import type { DispatchLimits } from '../../src/netfilter/dispatch.ts'
 import { proxyHooks } from '../../src/netfilter/hooks.ts'
 import { lowerService } from '../../src/netfilter/lower-service.ts'
+import { ElementIndex } from '../../src/netfilter/nft/element-index.ts'
+import { ElementRuleset } from '../../src/netfilter/nft/element-ruleset.ts'
+import { lowerToElements } from '../../src/netfilter/nft/lower-elements.ts'
 import type { ProxyRuleSettings } from '../../src/netfilter/settings.ts'
+import { type ElementTraceContext, traceElements } from '../../src/netfilter/trace/trace-elements.ts'
 import { tracePacket } from '../../src/netfilter/trace/trace-packet.ts'
 import type { TraceContext, TracedPacket, TraceOutcome } from '../../src/netfilter/trace/types.ts'
 import { planFrontends } from '../../src/node/proxy/plan.ts'
@@ -10,23 +15,38 @@ import type { ServiceState } from './arbitrary-services.ts'
 import { TestRuleset } from './rulesets.ts'
 import { ip } from './services.ts'
 
+/** The rules of some Services, and what the mode nftables has instead. */
+export interface LabRuleset extends TestRuleset {
+  readonly elements: ElementRuleset
+  readonly settings: ProxyRuleSettings
+}
+
 /** The rules of some Services on `node-a`. */
 export function buildRuleset(
   states: readonly ServiceState[],
   settings: ProxyRuleSettings,
   limits?: DispatchLimits,
-): TestRuleset {
+): LabRuleset {
   const ruleset = new TestRuleset(settings, limits)
+  const elements = new ElementRuleset(settings)
   const node = { nodeName: 'node-a', family: settings.family, zone: 'zone-a' }
-  const rules = states.map(
-    ({ service, slices }) => [service.key, lowerService(planFrontends(service, slices, node), settings)] as const,
-  )
-  ruleset.update(new Map(rules))
-  return ruleset
+  const plans = states.map(({ service, slices }) => [service.key, planFrontends(service, slices, node)] as const)
+  ruleset.update(new Map(plans.map(([key, frontends]) => [key, lowerService(frontends, settings)])))
+  elements.update(new Map(plans.map(([key, frontends]) => [key, lowerToElements(frontends, settings)])))
+  return Object.assign(ruleset, { elements, settings })
 }
 
+/** The node as rules and elements see it. */
+export interface LabWorld extends TraceContext, ElementTraceContext {}
+
 /** A node with these addresses of its own, beside loopback. */
-export function worldOf(ruleset: TestRuleset, addresses: readonly string[]): TraceContext {
+export function worldOf(ruleset: LabRuleset, addresses: readonly string[]): LabWorld {
+  const elements = new ElementIndex(ruleset.elements.all())
+  return { ...rulesWorldOf(ruleset, addresses), elements, settings: ruleset.settings }
+}
+
+/** Such a node with rules alone. */
+export function rulesWorldOf(ruleset: TestRuleset, addresses: readonly string[]): TraceContext {
   const local = new Set<string>([...addresses, '::1'])
   return {
     ruleset: ruleset.ruleset(),
@@ -41,9 +61,19 @@ export function firstPacket(source: string, destination: string, port: number, d
   return { ...packet, state: 'NEW', origin: 'elsewhere', ...details } as const satisfies TracedPacket
 }
 
-/** `10.244.0.1:8080 10.244.1.1:8080 masqueraded`, `drop`, `untouched`: everything a packet may meet, in one line. */
-export function describeTrace(packet: TracedPacket, world: TraceContext): string {
-  return [...new Set(tracePacket(packet, world).map(describeOutcome))].sort().join(' | ')
+/**
+ * `10.244.0.1:8080 | 10.244.1.1:8080 masqueraded`, `drop`, `untouched`: everything a packet may meet, in one line. A world with
+ * elements says it in the mode nftables as well.
+ */
+export function describeTrace(packet: TracedPacket, world: TraceContext | LabWorld): string {
+  const byRules = describeOutcomes(tracePacket(packet, world))
+  if ('elements' in world)
+    assert.equal(describeOutcomes(traceElements(packet, world)), byRules, `nftables: ${JSON.stringify(packet)}`)
+  return byRules
+}
+
+function describeOutcomes(outcomes: readonly TraceOutcome[]): string {
+  return [...new Set(outcomes.map(describeOutcome))].sort().join(' | ')
 }
 
 function describeOutcome({ verdict, endpoint, masqueraded }: TraceOutcome): string {

@@ -153,7 +153,12 @@ function filterChains(dialect: Dialect, settings: ProxyRuleSettings): readonly s
       `${key} @${reject} reject`,
     ])
   }
-  const onServices = ['ct state new jump verdicts-cluster', 'ct state new jump verdicts-external']
+  const mark = hex(masqueradeMark(settings))
+  const onServices = [
+    `meta mark and ${mark} == ${mark} accept`,
+    'ct state new jump verdicts-cluster',
+    'ct state new jump verdicts-external',
+  ]
   return [
     refuse('cluster'),
     refuse('external'),

@@ -70,6 +70,6 @@ function lastBits(address: Ip): number {
 }
 
 /** Matches the interface of arrival; a packet of this node itself has none. */
-function matchInterface(wanted: string, inInterface = ''): boolean {
+export function matchInterface(wanted: string, inInterface = ''): boolean {
   return wanted.endsWith('+') ? inInterface.startsWith(wanted.slice(0, -1)) : inInterface === wanted
 }

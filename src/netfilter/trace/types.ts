@@ -1,5 +1,6 @@
 import type { Ip } from '../../model/ip.ts'
 import type { Protocol } from '../../model/service.ts'
+import type { SetElement } from '../nft/types.ts'
 import type { Hook, ProxyTable, Rule, Ruleset } from '../ruleset.ts'
 
 /** A packet as it meets this node's first hook. */
@@ -49,4 +50,6 @@ export interface TraceOutcome {
   readonly goesTo: 'this-node' | 'elsewhere'
   /** The rules it matched, in order; the last one of a refused packet is the one that refused it. */
   readonly rules: readonly TracedRule[]
+  /** In the mode nftables: the elements that decided, in order; the last one of a refused packet is the one that refused it. */
+  readonly elements?: readonly SetElement[]
 }

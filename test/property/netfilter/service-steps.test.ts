@@ -12,7 +12,7 @@ import { targetsOf } from '../../../src/netfilter/target-order.ts'
 import { tracePacket } from '../../../src/netfilter/trace/trace-packet.ts'
 import type { TracedPacket, TraceOutcome } from '../../../src/netfilter/trace/types.ts'
 import { planFrontends } from '../../../src/node/proxy/plan.ts'
-import { firstPacket, worldOf } from '../../helpers/proxy-lab.ts'
+import { firstPacket, rulesWorldOf } from '../../helpers/proxy-lab.ts'
 import { applyChanges, diffRulesets, TestRuleset } from '../../helpers/rulesets.ts'
 import { cidr, ip, makeEndpoint, makePort, makeService, makeSlice } from '../../helpers/services.ts'
 
@@ -107,7 +107,7 @@ test('no Service has more rules than are counted before they are made, nor many 
   )
 })
 
-const world = worldOf(new TestRuleset(settings), ['192.0.2.1'])
+const world = rulesWorldOf(new TestRuleset(settings), ['192.0.2.1'])
 
 interface Fate {
   readonly endpoints: ReadonlySet<string>

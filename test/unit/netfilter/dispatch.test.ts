@@ -7,7 +7,7 @@ import type { Ruleset, TableChange } from '../../../src/netfilter/ruleset.ts'
 import type { ProxyRuleSettings } from '../../../src/netfilter/settings.ts'
 import type { TraceContext } from '../../../src/netfilter/trace/types.ts'
 import { planFrontends } from '../../../src/node/proxy/plan.ts'
-import { describeTrace, firstPacket, worldOf } from '../../helpers/proxy-lab.ts'
+import { describeTrace, firstPacket, rulesWorldOf } from '../../helpers/proxy-lab.ts'
 import { findInconsistencies } from '../../helpers/rule-consistency.ts'
 import { applyChanges, diffRulesets, renderRestore, TestRuleset } from '../../helpers/rulesets.ts'
 import { cidr, ip, makePort, makeService, makeSlice } from '../../helpers/services.ts'
@@ -232,7 +232,7 @@ for (const [chosen, own, addressOf] of [
       )
       ruleset.update(new Map(rules))
       // Some load balancers' addresses stand on links of this node, and one of them ends like another Service's cluster IP.
-      const world = worldOf(ruleset, [own, vip(3), vip(4)])
+      const world = rulesWorldOf(ruleset, [own, vip(3), vip(4)])
       for (const n of [0, 1, 3, 4, 15, 16, 19, 200, count - 1]) checkWays(n, world, addressOf(n), vip(n))
       assert.equal(describeTrace(firstPacket(pod, vip(3), 81), world), 'untouched')
       assert.match(

@@ -6,10 +6,10 @@ import {
   readNftBaseChains,
   readNftRules,
 } from '../../../src/netfilter/foreign-path.ts'
-import { firstPacket, worldOf } from '../../helpers/proxy-lab.ts'
+import { firstPacket, rulesWorldOf } from '../../helpers/proxy-lab.ts'
 import { TestRuleset } from '../../helpers/rulesets.ts'
 
-const world = worldOf(new TestRuleset({ family: 'IPv4' }), [])
+const world = rulesWorldOf(new TestRuleset({ family: 'IPv4' }), [])
 const packet = { ...firstPacket('10.244.1.5', '10.244.2.5', 80), mark: 0, isTranslated: false }
 
 function judgeForward(listed: string, isAcceptedByUs = false) {

@@ -3,8 +3,8 @@ import { describe, test } from 'node:test'
 import type { IpFamily } from '../../../src/model/ip.ts'
 import type { Service } from '../../../src/model/service.ts'
 import type { LocalTraffic, ProxyRuleSettings } from '../../../src/netfilter/settings.ts'
-import type { TraceContext, TracedPacket } from '../../../src/netfilter/trace/types.ts'
-import { buildRuleset, describeTrace, firstPacket, worldOf } from '../../helpers/proxy-lab.ts'
+import type { TracedPacket } from '../../../src/netfilter/trace/types.ts'
+import { buildRuleset, describeTrace, firstPacket, type LabWorld, worldOf } from '../../helpers/proxy-lab.ts'
 import { cidr, ip, makeEndpoint, makePort, makeService, makeSlice } from '../../helpers/services.ts'
 
 /** Who sends, to which kind of address, and what is reached: L on this node, R on another, m for masqueraded. */
@@ -75,7 +75,7 @@ const places = {
   },
 } as const
 
-function makeWorld(family: IpFamily, which: keyof typeof matrix, settings: Partial<ProxyRuleSettings>): TraceContext {
+function makeWorld(family: IpFamily, which: keyof typeof matrix, settings: Partial<ProxyRuleSettings>): LabWorld {
   const place = places[family]
   const service = makeService('default/web', place.clusterIp, {
     type: 'LoadBalancer',
@@ -103,7 +103,7 @@ function packetOf(family: IpFamily, source: (typeof sources)[number], way: (type
 }
 
 /** `LR m` as in the table. */
-function reached(family: IpFamily, packet: TracedPacket, world: TraceContext): string {
+function reached(family: IpFamily, packet: TracedPacket, world: LabWorld): string {
   const { local, remote } = places[family]
   const text = describeTrace(packet, world)
   const letters = `${text.includes(`${local}`) ? 'L' : ''}${text.includes(`${remote}`) ? 'R' : ''}`
