@@ -3,6 +3,8 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import type { IpFamily } from '../../../src/model/ip.ts'
 import { proxyHooks } from '../../../src/netfilter/hooks.ts'
+import type { ElementRuleset } from '../../../src/netfilter/nft/element-ruleset.ts'
+import { renderChange } from '../../../src/netfilter/nft/render-change.ts'
 import { renderRule } from '../../../src/netfilter/render.ts'
 import type { Ruleset, TableChange } from '../../../src/netfilter/ruleset.ts'
 import { type AddressSets, planSets } from '../../../src/netfilter/sets.ts'
@@ -200,6 +202,19 @@ export class PacketLab {
     const rest = changes.map(({ main }) => main)
     await this.#iptables(family, '-restore', renderRestore(rest, family) + tables.join(''), '--noflush')
     await this.forgetConnections()
+  }
+
+  /** Puts the table of maps of one family in the place of all there are, and forgets every connection. */
+  async installElements(elements: ElementRuleset): Promise<void> {
+    const { table } = elements
+    const change = { service: undefined, remove: [], add: [...elements.all()] }
+    await this.nft(`flush ruleset\n${table.text}${renderChange(table, [change])}`)
+    await this.forgetConnections()
+  }
+
+  /** One transaction. */
+  async nft(input: string): Promise<void> {
+    await this.node.run('nft', ['-f', '-'], { timeoutMs: 30_000, input })
   }
 
   /** Removes every rule, chain and set of both families. */

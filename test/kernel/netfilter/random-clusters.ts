@@ -3,8 +3,9 @@ import fc from 'fast-check'
 import type { IpFamily } from '../../../src/model/ip.ts'
 import type { Protocol } from '../../../src/model/service.ts'
 import type { ProxyRuleSettings } from '../../../src/netfilter/settings.ts'
+import { traceElements } from '../../../src/netfilter/trace/trace-elements.ts'
 import { tracePacket } from '../../../src/netfilter/trace/trace-packet.ts'
-import type { TraceContext, TracedPacket, TraceOutcome } from '../../../src/netfilter/trace/types.ts'
+import type { TracedPacket, TraceOutcome } from '../../../src/netfilter/trace/types.ts'
 import type { ServiceState } from '../../helpers/arbitrary-services.ts'
 import type { NetnsLab } from '../../helpers/netns.ts'
 import { buildRuleset, worldOf } from '../../helpers/proxy-lab.ts'
@@ -129,7 +130,7 @@ export interface RandomClusters {
 /** Random Services under ever other settings: what becomes of real packets is what the tracer says, and where it names endpoints, one of those. */
 export async function checkRandomClusters(
   netns: NetnsLab,
-  flavour: 'nft' | 'legacy',
+  mode: 'nft' | 'legacy' | 'nftables',
   { clusters, servicesPerCluster }: RandomClusters,
 ): Promise<void> {
   const numbers = Array.from({ length: servicesPerCluster }, (_, index) => index + 1)
@@ -138,18 +139,22 @@ export async function checkRandomClusters(
     numbers.filter(bound).map((n) => `${places[family].vip(n)}/${family === 'IPv4' ? 32 : 128}`),
   )
   const nodePorts = [...numbers.map(nodePortOf), unusedNodePort]
-  const lab = await PacketLab.build(netns, flavour, { nodePorts, onLoopback })
+  const lab = await PacketLab.build(netns, mode === 'legacy' ? 'legacy' : 'nft', { nodePorts, onLoopback })
   const local = [...nodeAddresses, ...onLoopback.map((each) => each.slice(0, each.indexOf('/')))]
   for (let seed = 0; seed < clusters / 2; seed += 1) {
     for (const family of families) {
       const settings = { family, nodeIps: [ip(places[family].node)], ...kinds[seed % kinds.length]?.(family) }
       const states = numbers.map((n) => sampleOne(anyService(n, family), seed * 1000 + n))
       const ruleset = buildRuleset(states, settings)
-      await lab.install(family, ruleset.ruleset(), ruleset.sets())
+      if (mode === 'nftables') await lab.installElements(ruleset.elements)
+      else await lab.install(family, ruleset.ruleset(), ruleset.sets())
       const shots = states.flatMap((state, index) =>
         fc.sample(anyShot(index + 1, state, family), { numRuns: packetsPerService, seed: seed * 1000 + index }),
       )
-      await checkShots(lab, shots, worldOf(ruleset, local))
+      const world = worldOf(ruleset, local)
+      const trace = (packet: TracedPacket) =>
+        mode === 'nftables' ? traceElements(packet, world) : tracePacket(packet, world)
+      await checkShots(lab, shots, trace)
     }
   }
 }
@@ -159,9 +164,11 @@ function sampleOne<Value>(arbitrary: fc.Arbitrary<Value>, seed: number): Value {
   return value ?? assert.fail()
 }
 
-async function checkShots(lab: PacketLab, all: readonly Shot[], world: TraceContext): Promise<void> {
+type Trace = (packet: TracedPacket) => readonly TraceOutcome[]
+
+async function checkShots(lab: PacketLab, all: readonly Shot[], trace: Trace): Promise<void> {
   const shots = all
-    .map((shot) => ({ ...shot, allowed: expected(shot.packet, world) }))
+    .map((shot) => ({ ...shot, allowed: expected(shot.packet, trace) }))
     // Only connections find the sink and the node's own program.
     .filter(({ packet, allowed }) => packet.protocol === 'TCP' || !allowed.some((each) => each.startsWith('untouched')))
   const senders = ['pod', 'client', 'node'] as const
@@ -188,8 +195,8 @@ function toProbe({ packet, allowed }: { readonly packet: TracedPacket; readonly 
 }
 
 /** What may be seen of a packet: `10.244.0.1:8080`, with ` masqueraded`, `refused`, `silence`, or `untouched` and who answers then. */
-function expected(packet: TracedPacket, world: TraceContext): readonly string[] {
-  return [...new Set(tracePacket(packet, world).map((outcome) => describeOutcome(outcome)))]
+function expected(packet: TracedPacket, trace: Trace): readonly string[] {
+  return [...new Set(trace(packet).map((outcome) => describeOutcome(outcome)))]
 }
 
 function describeOutcome({ verdict, endpoint, masqueraded, goesTo }: TraceOutcome): string {

@@ -10,4 +10,8 @@ describe('500 random Services in 10 clusters', { concurrency: 2 }, () => {
       withNetns((netns) => checkRandomClusters(netns, flavour, { clusters: 10, servicesPerCluster: 50 })),
     )
   }
+  const skip = skipReason('nft', 'conntrack')
+  test('every packet meets what the tracer says (nftables)', { skip, timeout: 300_000 }, () =>
+    withNetns((netns) => checkRandomClusters(netns, 'nftables', { clusters: 10, servicesPerCluster: 50 })),
+  )
 })
