@@ -154,27 +154,29 @@ function filterChains(dialect: Dialect, settings: ProxyRuleSettings): readonly s
     ])
   }
   const mark = hex(masqueradeMark(settings))
-  const onServices = [
-    `meta mark and ${mark} == ${mark} accept`,
-    'ct state new jump verdicts-cluster',
-    'ct state new jump verdicts-external',
-  ]
   return [
     refuse('cluster'),
     refuse('external'),
     refuse('port'),
+    chain('verdicts-services', [
+      `meta mark and ${mark} == ${mark} return`,
+      'jump verdicts-cluster',
+      'goto verdicts-external',
+    ]),
+    chain('verdicts-input', [
+      `tcp dport @${healthSet} accept`,
+      ...nodeAddresses(dialect, settings, false).map((match) => `${match} jump verdicts-port`),
+      'goto verdicts-external',
+    ]),
     chain('filter-forward', [
       'type filter hook forward priority 0',
-      ...onServices,
-      ...(settings.dropInvalid === false ? [] : ['ct state invalid drop']),
+      // Of an established connection each packet passes this one rule.
+      settings.dropInvalid === false
+        ? 'ct state new jump verdicts-services'
+        : 'ct state vmap { new : jump verdicts-services, invalid : drop }',
     ]),
-    chain('filter-output', ['type filter hook output priority 0', ...onServices]),
-    chain('filter-input', [
-      'type filter hook input priority 0',
-      `ct state new tcp dport @${healthSet} accept`,
-      ...nodeAddresses(dialect, settings, false).map((match) => `ct state new ${match} jump verdicts-port`),
-      'ct state new jump verdicts-external',
-    ]),
+    chain('filter-output', ['type filter hook output priority 0', 'ct state new jump verdicts-services']),
+    chain('filter-input', ['type filter hook input priority 0', 'ct state new jump verdicts-input']),
   ]
 }
 

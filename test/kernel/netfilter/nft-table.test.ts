@@ -1,72 +1,17 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { IpFamily } from '../../../src/model/ip.ts'
-import type { Protocol, Service } from '../../../src/model/service.ts'
 import { lowerToElements } from '../../../src/netfilter/nft/lower-elements.ts'
 import { renderChange } from '../../../src/netfilter/nft/render-change.ts'
 import type { NftChange, SetElement } from '../../../src/netfilter/nft/types.ts'
-import type { ProxyRuleSettings } from '../../../src/netfilter/settings.ts'
 import { planFrontends } from '../../../src/node/proxy/plan.ts'
 import type { ServiceState } from '../../helpers/arbitrary-services.ts'
 import { skipReason, type TestNetns, withNetns } from '../../helpers/netns.ts'
 import { buildRuleset, type LabRuleset } from '../../helpers/proxy-lab.ts'
-import { cidr, ip, makeEndpoint, makePort, makeService, makeSlice } from '../../helpers/services.ts'
+import { everyKind, settingsOf, stateOf } from './every-kind.ts'
 import { endpointPort, manyClients, PacketLab, places } from './packet-lab.ts'
 
 const skip = skipReason('nft', 'conntrack')
 const patienceMs = 30_000
-
-function settingsOf(family: IpFamily): ProxyRuleSettings {
-  return {
-    family,
-    localTraffic: { kind: 'source', cidr: cidr(places[family].podCidr) },
-    nodeIps: [ip(places[family].node)],
-  }
-}
-
-function stateOf(n: number, family: IpFamily, hosts: readonly string[], more: Partial<Service> = {}): ServiceState {
-  const service = makeService(`default/s${n}`, places[family].clusterIp(n), more)
-  const targets = service.ports.map(({ name, protocol }) => [name, protocol, endpointPort] as const)
-  const endpoints = hosts.map((address) =>
-    makeEndpoint(address, { nodeName: isLocal(address, family) ? 'node-a' : 'node-b' }),
-  )
-  return { service, slices: [makeSlice(service.key, targets, endpoints)] }
-}
-
-function isLocal(address: string, family: IpFamily): boolean {
-  return [1, 2, 3].some((n) => places[family].local(n) === address)
-}
-
-/** One Service of each kind. */
-function everyKind(family: IpFamily): readonly ServiceState[] {
-  const { local, remote, vip, external, range, nodeRange } = places[family]
-  const [all, elsewhere] = [
-    [local(1), remote(1)],
-    [remote(1), remote(2)],
-  ]
-  const port = (n: number, protocol: Protocol = 'TCP') => [makePort('main', protocol, 80, 30000 + n)]
-  const open = (n: number): Partial<Service> => ({
-    type: 'LoadBalancer',
-    ports: port(n),
-    loadBalancerVips: [ip(vip(n))],
-    externalIps: [ip(external(n))],
-  })
-  const kinds: readonly (readonly [hosts: readonly string[], more: Partial<Service>])[] = [
-    [all, {}],
-    [all, { ports: port(2, 'UDP') }],
-    [all, { ports: port(3, 'SCTP') }],
-    [all, { ...open(4), externalTrafficPolicy: 'Local', healthCheckNodePort: 32000 }],
-    [elsewhere, { ...open(5), externalTrafficPolicy: 'Local' }],
-    [elsewhere, { ...open(6), internalTrafficPolicy: 'Local' }],
-    [[], open(7)],
-    [all, { ...open(8), sourceRanges: [range, nodeRange, '10.0.0.0/8', '::/0', '0.0.0.0/0'].map(cidr) }],
-    [all, { ...open(9), sourceRanges: [] }],
-    [all, { ...open(10), affinity: { timeoutSeconds: 60 }, externalTrafficPolicy: 'Local' }],
-    [all, { ...open(11), affinity: { timeoutSeconds: 10800 } }],
-    [Array.from({ length: 200 }, (_, n) => local(n + 1)), {}],
-  ]
-  return kinds.map(([hosts, more], index) => stateOf(index + 1, family, hosts, more))
-}
 
 /** Every element of Services in the kernel, in the text of nft. */
 async function readElements({ run }: TestNetns, { elements: { table } }: LabRuleset): Promise<readonly string[]> {
@@ -95,7 +40,7 @@ for (const family of ['IPv4', 'IPv6'] as const) {
       withNetns(async (lab) => {
         const netns = await lab.create()
         const nft = (input: string) => netns.run('nft', ['-f', '-'], { timeoutMs: 30_000, input })
-        const ruleset = buildRuleset(everyKind(family), settingsOf(family))
+        const ruleset = buildRuleset([...everyKind(family).values()], settingsOf(family))
         const { elements } = ruleset
         const wanted = [...elements.all()].map(textOf).sort()
         const state = { version: elements.table.version, objects: 'ab', elements: 'cd' }
