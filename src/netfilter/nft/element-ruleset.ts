@@ -1,14 +1,11 @@
 import type { ObjectKey } from '../../model/api-object.ts'
 import type { Ip } from '../../model/ip.ts'
 import type { ProxyRuleSettings } from '../settings.ts'
-import { maxEndpoints, parseClassid } from './address-data.ts'
-import { hairpinOf, noElements, unpack, unpackLine } from './packed-elements.ts'
+import { maxEndpoints } from './address-data.ts'
+import { DifferenceBuilder } from './difference-builder.ts'
+import { hairpinOf, noElements, unpack } from './packed-elements.ts'
 import { renderTable } from './render-table.ts'
-import { balanceSets, timeoutOf } from './set-specs.ts'
-import type { ElementChange, NftChange, NftTable, ServiceElements, SetElement, TableShape } from './types.ts'
-
-/** Elements that Services share go in changes of this size, so that the caller can write them in slices. */
-const sharedPerChange = 200
+import type { NftChange, NftTable, ServiceElements, SetElement, TableShape } from './types.ts'
 
 const leastDrawn = 128
 
@@ -96,78 +93,4 @@ export class ElementRuleset {
     this.#shape = { drawUpTo, timeouts: [...all].sort((a, b) => a - b) }
     this.#table = renderTable(this.#settings, this.#shape)
   }
-}
-
-const countSets: ReadonlySet<string> = new Set(Object.values(balanceSets).map(({ counts }) => counts))
-
-/** Gathers what one update changes. */
-class DifferenceBuilder {
-  readonly #services = new Map<ObjectKey, { readonly remove: SetElement[]; readonly add: SetElement[] }>()
-  /** Addresses of endpoints that some Service gained or lost, and whether any Service had them before. */
-  readonly #addresses = new Map<Ip, boolean>()
-  /** The largest number of endpoints that came, and the timeouts. */
-  drawn = 0
-  readonly timeouts = new Set<number>()
-
-  addService(key: ObjectKey, before: ServiceElements, next: ServiceElements): void {
-    if (before.own === next.own) return
-    const [old, wanted] = [linesOf(before), linesOf(next)]
-    const remove = [...old.difference(wanted)].map(unpackLine)
-    const add = [...wanted.difference(old)].map(unpackLine)
-    for (const element of add) this.#measure(element)
-    this.#services.set(key, { remove, add })
-  }
-
-  noteAddress(address: Ip, wasHeld: boolean): void {
-    if (!this.#addresses.has(address)) this.#addresses.set(address, wasHeld)
-  }
-
-  finish(isHeld: (address: Ip) => boolean): readonly ElementChange[] {
-    const gained = [...this.#addresses].filter(([address, wasHeld]) => !wasHeld && isHeld(address))
-    const lost = [...this.#addresses].filter(([address, wasHeld]) => wasHeld && !isHeld(address))
-    return [
-      ...slices(gained).map((add) => ({ service: undefined, remove: [], add })),
-      ...this.#changesOfServices(),
-      ...slices(lost).map((remove) => ({ service: undefined, remove, add: [] })),
-    ]
-  }
-
-  /** Services between which a key moves change together, or one of them would add it while it is still the other's. */
-  #changesOfServices(): readonly ElementChange[] {
-    const losers = new Map<string, ObjectKey>()
-    for (const [service, { remove }] of this.#services)
-      for (const { set, key } of remove) losers.set(`${set} ${key}`, service)
-    const moving = new Set<ObjectKey>()
-    for (const [service, { add }] of this.#services) {
-      for (const { set, key } of add) {
-        const loser = losers.get(`${set} ${key}`)
-        if (loser !== undefined && loser !== service) moving.add(loser).add(service)
-      }
-    }
-    const together = { service: undefined, remove: [] as SetElement[], add: [] as SetElement[] }
-    const changes: ElementChange[] = []
-    for (const [service, { remove, add }] of this.#services) {
-      if (moving.has(service)) {
-        together.remove.push(...remove)
-        together.add.push(...add)
-      } else changes.push({ service, remove, add })
-    }
-    return moving.size === 0 ? changes : [together, ...changes]
-  }
-
-  #measure({ set, data }: SetElement): void {
-    if (countSets.has(set)) this.drawn = Math.max(this.drawn, parseClassid(data) & maxEndpoints)
-    const timeout = timeoutOf(set)
-    if (timeout !== undefined) this.timeouts.add(timeout)
-  }
-}
-
-function linesOf({ own }: ServiceElements): ReadonlySet<string> {
-  return new Set(own === '' ? [] : own.split('\n'))
-}
-
-function slices(addresses: readonly (readonly [Ip, boolean])[]): readonly (readonly SetElement[])[] {
-  return Array.from({ length: Math.ceil(addresses.length / sharedPerChange) }, (_, index) =>
-    addresses.slice(index * sharedPerChange, (index + 1) * sharedPerChange).map(([address]) => hairpinOf(address)),
-  )
 }

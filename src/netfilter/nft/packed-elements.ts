@@ -24,7 +24,7 @@ export function unpack(own: string): readonly SetElement[] {
   return own === '' ? [] : own.split('\n').map(unpackLine)
 }
 
-export function unpackLine(line: string): SetElement {
+function unpackLine(line: string): SetElement {
   const [set = '', key = '', data = ''] = line.split('\t')
   return { set, key, data }
 }

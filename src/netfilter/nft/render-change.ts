@@ -69,17 +69,17 @@ function renderElements(
   const bySet = new Map<string, Set<string>>()
   for (const element of elements) {
     const texts = bySet.get(element.set) ?? new Set()
-    bySet.set(element.set, texts.add(renderElement(element, family)))
+    bySet.set(element.set, texts.add(renderElement(verb, element, family)))
   }
   return Array.from(bySet, ([set, texts]) => `${verb} element ${target} ${set} { ${[...texts].join(', ')} }\n`)
 }
 
-/** Data stands in a removal too: an element that holds other data is not ours to remove. */
-function renderElement({ set, key, data }: SetElement, family: IpFamily): string {
+/** The kernel removes an element by its key, whatever its data. */
+function renderElement(verb: 'add' | 'delete', { set, key, data }: SetElement, family: IpFamily): string {
   const { key: keyPattern, data: dataPattern } = patternsOf(set, family)
   if (!keyPattern.test(key)) throw badElement(set, key, 'a key of the set')
   if (!dataPattern.test(data)) throw badElement(set, data, 'data of the map, or nothing for a set')
-  return data === '' ? key : `${key} : ${data}`
+  return data === '' || verb === 'delete' ? key : `${key} : ${data}`
 }
 
 interface ElementPatterns {

@@ -63,6 +63,7 @@ export type TableName = Pick<NftTable, 'family' | 'name'>
 export interface ElementChange {
   /** Absent for elements that several Services share, or whose owner changes. */
   readonly service: ObjectKey | undefined
+  /** Both lists may be made anew with each call. */
   readonly remove: readonly SetElement[]
   readonly add: readonly SetElement[]
 }

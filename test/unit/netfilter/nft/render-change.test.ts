@@ -13,13 +13,14 @@ describe('the commands of a change', () => {
   test('remove before they add, each set once, and end with the state', () => {
     const other = { set: 'refuse', key: '10.96.0.2 . sctp . 9', data: '' }
     const changes = [
-      { service: 'default/a', remove: [refused], add: [count] },
+      { service: 'default/a', remove: [refused, { ...count, data: '1:1' }], add: [count] },
       { service: 'default/b', remove: [other, refused], add: [] },
     ]
     assert.equal(
       renderChange(table, changes, state),
       [
         'delete element ip platnet refuse { 10.96.0.1 . tcp . 80, 10.96.0.2 . sctp . 9 }',
+        'delete element ip platnet addresses { 10.96.0.1 . tcp . 80 }',
         'add element ip platnet addresses { 10.96.0.1 . tcp . 80 : 1:2 }',
         'add element ip platnet state { 1 }',
         'delete element ip platnet state { 1 }',
