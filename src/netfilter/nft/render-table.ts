@@ -103,7 +103,9 @@ function fromLocal(
 function isLocal({ source }: Dialect, detector: LocalTraffic, isWanted: boolean): string {
   const not = isWanted ? '' : '!= '
   if (detector.kind === 'source') return `${source} ${not}${detector.cidr}`
-  return `iifname ${not}"${checkInterface(detector.name)}${detector.isPrefix ? '*' : ''}"`
+  // A name has at most 15 characters, so a prefix of 15 is a name; nft refuses a wildcard behind it.
+  const wildcard = detector.isPrefix && detector.name.length < 15 ? '*' : ''
+  return `iifname ${not}"${checkInterface(detector.name)}${wildcard}"`
 }
 
 function natChains(dialect: Dialect, settings: ProxyRuleSettings): readonly string[] {

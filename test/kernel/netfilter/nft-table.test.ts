@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
+import type { IpFamily } from '../../../src/model/ip.ts'
 import { lowerToElements } from '../../../src/netfilter/nft/lower-elements.ts'
 import { renderChange } from '../../../src/netfilter/nft/render-change.ts'
 import type { NftChange, SetElement } from '../../../src/netfilter/nft/types.ts'
@@ -7,6 +9,7 @@ import { planFrontends } from '../../../src/node/proxy/plan.ts'
 import type { ServiceState } from '../../helpers/arbitrary-services.ts'
 import { skipReason, type TestNetns, withNetns } from '../../helpers/netns.ts'
 import { buildRuleset, type LabRuleset } from '../../helpers/proxy-lab.ts'
+import { makePort } from '../../helpers/services.ts'
 import { everyKind, settingsOf, stateOf } from './every-kind.ts'
 import { endpointPort, manyClients, PacketLab, places } from './packet-lab.ts'
 
@@ -135,6 +138,42 @@ describe('connections through the table', { concurrency: 2 }, () => {
     )
   }
 })
+
+for (const family of ['IPv4', 'IPv6'] as const) {
+  test(
+    `a client that comes again begins its time anew, but not where the timeout is hard (${family})`,
+    { skip, timeout: 60_000 },
+    () =>
+      withNetns(async (netns) => {
+        const lab = await PacketLab.build(netns, 'nft', { nodePorts: [], onLoopback: [] })
+        const { client, clusterIp, local } = places[family]
+        const state = stateOf(1, family, [local(1), local(2)], {
+          ports: [makePort('main', 'UDP', 80)],
+          affinity: { timeoutSeconds: 50 },
+        })
+        const probe = { source: client, destination: clusterIp(1), port: 80, protocol: 'UDP' as const, patienceMs }
+        for (const isHard of [false, true]) {
+          const { elements } = buildRuleset([state], { ...settingsOf(family), affinity: { form: 'recent', isHard } })
+          await lab.installElements(elements)
+          const first = await lab.probe('client', [probe])
+          assert.match(first[0] ?? '', /^local /)
+          await setTimeout(400)
+          const before = await remainingMs(lab.node, elements.table.family)
+          await lab.forgetConnections()
+          assert.deepEqual(await lab.probe('client', [probe]), first)
+          const after = await remainingMs(lab.node, elements.table.family)
+          assert.equal(after > before, !isHard, `${before} ms, then ${after} ms`)
+        }
+      }),
+  )
+}
+
+/** How long the kernel remembers the one client. */
+async function remainingMs({ exec }: TestNetns, family: IpFamily): Promise<number> {
+  const listed = await exec('nft', 'list', 'map', family === 'IPv4' ? 'ip' : 'ip6', 'platnet', 'clients')
+  const [, seconds = '0', milliseconds = '0'] = /expires (?:(\d+)s)?(?:(\d+)ms)? :/.exec(listed) ?? assert.fail(listed)
+  return Number(seconds) * 1000 + Number(milliseconds)
+}
 
 function isFrom(answer: string, hosts: readonly string[]): boolean {
   return hosts.some((host) => answer.includes(` ${host}:${endpointPort} `))
