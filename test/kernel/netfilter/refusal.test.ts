@@ -1,15 +1,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { proxyHooks } from '../../../src/netfilter/hooks.ts'
+import { renderChange } from '../../../src/netfilter/nft/render-change.ts'
 import { renderRule } from '../../../src/netfilter/render.ts'
 import { skipReason, type TestNetns, withNetns } from '../../helpers/netns.ts'
-import { buildRuleset } from '../../helpers/proxy-lab.ts'
+import { buildRuleset, type LabRuleset } from '../../helpers/proxy-lab.ts'
 import { renderRestore } from '../../helpers/rulesets.ts'
 import { makePort, makeService } from '../../helpers/services.ts'
 
 const places = {
-  IPv4: { clusterIp: '10.96.0.1', program: 'iptables' },
-  IPv6: { clusterIp: 'fd00:96::1', program: 'ip6tables' },
+  IPv4: { clusterIp: '10.96.0.1' },
+  IPv6: { clusterIp: 'fd00:96::1' },
 } as const
 
 /** Returns the error that a blocking client gets: from connect() for TCP, for UDP from recv() within 30 s of a datagram. */
@@ -26,14 +27,16 @@ if ($connected && $protocol eq 'UDP') {
 }
 print $connected ? 'answered' : $!;`
 
-for (const flavour of ['nft', 'legacy'] as const) {
-  const title = `a client on this machine is refused by its first packet, TCP and UDP, in both families (iptables-${flavour})`
-  test(title, { skip: skipReason(`iptables-${flavour}`, 'perl'), timeout: 120_000 }, () =>
+for (const mode of ['iptables-nft', 'iptables-legacy', 'nftables'] as const) {
+  const title = `a client on this machine is refused by its first packet, TCP and UDP, in both families (${mode})`
+  const skip = skipReason(mode === 'nftables' ? 'nft' : mode, 'perl')
+  test(title, { skip, timeout: 120_000 }, () =>
     withNetns(async (lab) => {
       const netns = await lab.create()
       await addLink(netns)
       for (const family of ['IPv4', 'IPv6'] as const) {
-        await install(netns, flavour, family)
+        if (mode === 'nftables') await installElements(netns, family)
+        else await install(netns, mode, family)
         for (const protocol of ['TCP', 'UDP'])
           assert.equal(await ask(netns, family, protocol), 'Connection refused', `${family} ${protocol}`)
       }
@@ -53,17 +56,32 @@ async function addLink(netns: TestNetns): Promise<void> {
   await netns.exec('ip', '-6', 'route', 'add', 'fd00:96::/64', 'dev', 'plt0')
 }
 
-async function install(netns: TestNetns, flavour: 'nft' | 'legacy', family: 'IPv4' | 'IPv6'): Promise<void> {
-  const { clusterIp, program } = places[family]
+function rulesOf(family: 'IPv4' | 'IPv6'): LabRuleset {
   const ports = [makePort('tcp', 'TCP', 80), makePort('udp', 'UDP', 80)]
-  const service = makeService('default/web', clusterIp, { ports })
-  const { filter } = buildRuleset([{ service, slices: [] }], { family }).ruleset()
+  const service = makeService('default/web', places[family].clusterIp, { ports })
+  return buildRuleset([{ service, slices: [] }], { family })
+}
+
+async function install(
+  netns: TestNetns,
+  mode: 'iptables-nft' | 'iptables-legacy',
+  family: 'IPv4' | 'IPv6',
+): Promise<void> {
+  const { filter } = rulesOf(family).ruleset()
   const hooks = proxyHooks()
     .filter(({ table }) => table === 'filter')
     .map(({ builtin, rule }) => `${renderRule(builtin, rule, family)}\n`)
   const rules = renderRestore([{ table: 'filter', set: filter, remove: [] }], family)
   const input = rules.replace('COMMIT\n', `${hooks.join('')}COMMIT\n`)
-  await netns.run(`${program}-${flavour}-restore`, ['--noflush'], { timeoutMs: 30_000, input })
+  const program = family === 'IPv4' ? mode : mode.replace('iptables', 'ip6tables')
+  await netns.run(`${program}-restore`, ['--noflush'], { timeoutMs: 30_000, input })
+}
+
+async function installElements(netns: TestNetns, family: 'IPv4' | 'IPv6'): Promise<void> {
+  const { elements } = rulesOf(family)
+  const change = { service: undefined, remove: [], add: [...elements.all()] }
+  const input = elements.table.text + renderChange(elements.table, [change])
+  await netns.run('nft', ['-f', '-'], { timeoutMs: 30_000, input })
 }
 
 async function ask(netns: TestNetns, family: 'IPv4' | 'IPv6', protocol: string): Promise<string> {
