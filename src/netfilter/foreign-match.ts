@@ -1,7 +1,7 @@
 import { type Cidr, cidrContains, hostCidr, type Ip, type IpFamily, ipFamily, parseCidr, parseIp } from '../model/ip.ts'
 import { parseRuleSpec } from './parse.ts'
 import { matchRule, type PacketState } from './trace/match-rule.ts'
-import type { TraceContext } from './trace/types.ts'
+import type { TracedWorld } from './trace/types.ts'
 
 /** A packet on its way, with the link by which it leaves where that is known. */
 export interface ForeignPacket extends PacketState {
@@ -26,7 +26,7 @@ const verdictOf: Readonly<Record<string, ForeignRule['verdict']>> = {
 }
 
 /** Reads the rest of an `-A` line of iptables. */
-export function readIptablesRule(text: string, packet: ForeignPacket, context: TraceContext): ForeignRule {
+export function readIptablesRule(text: string, packet: ForeignPacket, context: TracedWorld): ForeignRule {
   const [, kind, target = ''] = / -([jg]) (\S+)/.exec(` ${text}`) ?? []
   const verdict = verdictOf[target]
   const leads = verdict === undefined ? { chain: target } : { verdict }
@@ -36,7 +36,7 @@ export function readIptablesRule(text: string, packet: ForeignPacket, context: T
 const kindOfAddress = /(?<!! )-m addrtype --dst-type (BROADCAST|MULTICAST|ANYCAST)/
 
 /** One match that excludes the packet is enough, whatever the others say. The target does not matter. */
-function isIptablesTaken(text: string, packet: ForeignPacket, context: TraceContext): boolean | undefined {
+function isIptablesTaken(text: string, packet: ForeignPacket, context: TracedWorld): boolean | undefined {
   const matches = ` ${text}`.replace(/ -[jg] \S+.*$/, '').trim()
   const [, protocol] = /^(?:.* )?-p (\w+)/.exec(matches) ?? []
   if (protocol !== undefined && !/! -p /.test(matches) && protocol !== packet.protocol.toLowerCase()) return false
@@ -65,7 +65,7 @@ function isNamed(pattern: string, name: string): boolean {
 }
 
 /** Reads a line of `nft list table`. */
-export function readNftRule(line: string, packet: ForeignPacket, context: TraceContext): ForeignRule {
+export function readNftRule(line: string, packet: ForeignPacket, context: TracedWorld): ForeignRule {
   const text = line
     .replace(/ ?counter packets \d+ bytes \d+/, '')
     .replace(/ comment ".*"$/, '')
@@ -79,7 +79,7 @@ export function readNftRule(line: string, packet: ForeignPacket, context: TraceC
     : { isGoto: false, isTaken }
 }
 
-type NftTest = (values: readonly string[], packet: ForeignPacket, context: TraceContext) => boolean | undefined
+type NftTest = (values: readonly string[], packet: ForeignPacket, context: TracedWorld) => boolean | undefined
 
 const nftTests: readonly (readonly [string, NftTest])[] = [
   ['iifname', (names, { inInterface, origin }) => isOnLink(names, origin === 'this-node' ? 'lo' : inInterface)],
@@ -99,7 +99,7 @@ const nftTests: readonly (readonly [string, NftTest])[] = [
   ],
 ]
 
-function isNftTaken(text: string, packet: ForeignPacket, context: TraceContext): boolean | undefined {
+function isNftTaken(text: string, packet: ForeignPacket, context: TracedWorld): boolean | undefined {
   let isKnown = true
   for (let rest = text; rest !== '' && !/^(accept|drop|reject|return|jump|goto|log)\b/.test(rest); ) {
     const found = nftTests.find(([words]) => rest.startsWith(`${words} `))

@@ -1,5 +1,5 @@
 import { type ForeignPacket, type ForeignRule, readIptablesRule, readNftRule } from './foreign-match.ts'
-import type { TraceContext } from './trace/types.ts'
+import type { TracedWorld } from './trace/types.ts'
 
 /** Where the kernel hands packets to base chains of kind filter. */
 export type FilterHook = 'INPUT' | 'FORWARD' | 'OUTPUT'
@@ -105,7 +105,7 @@ export function readNftRules({ family, table, chain, hook, policy }: NftBaseChai
 export function evaluateBaseChain(
   base: BaseChain,
   packet: ForeignPacket,
-  context: TraceContext,
+  context: TracedWorld,
   isAcceptedByUs: boolean,
 ): ForeignVerdict {
   const { where, hook, policy } = base

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { proxyHooks } from '../../src/netfilter/hooks.ts'
-import { createProxyMetrics, ProxyPlane } from '../../src/node/proxy/index.ts'
+import { createProxyMetrics, IptablesMode, ProxyPlane } from '../../src/node/proxy/index.ts'
 import { batchSizes } from '../../src/node/rules/batches.ts'
 import { type Iptables, RulesWriter } from '../../src/node/rules/index.ts'
 import { AppliedRevisions, LiveNodeState } from '../../src/node/state/index.ts'
@@ -62,12 +62,15 @@ class Node {
     this.plane = new ProxyPlane({
       state,
       applied: this.applied,
-      writer: new RulesWriter({
-        iptables: kernel.iptables(),
-        hooks: proxyHooks(),
-        log: silentLogger,
-        batches: { ...batchSizes.nft, removalsAheadFrom: 0 },
-      }),
+      mode: new IptablesMode(
+        'IPv4',
+        new RulesWriter({
+          iptables: kernel.iptables(),
+          hooks: proxyHooks(),
+          log: silentLogger,
+          batches: { ...batchSizes.nft, removalsAheadFrom: 0 },
+        }),
+      ),
       settings: { nodeName: 'n1', family: 'IPv4', zone },
       metrics: createProxyMetrics(createMetrics())('IPv4'),
       log: silentLogger,

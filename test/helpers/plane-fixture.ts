@@ -2,7 +2,7 @@ import type { TestContext } from 'node:test'
 import { equalHashes, type XorHash } from '../../src/model/xor-hash.ts'
 import { renderRule } from '../../src/netfilter/render.ts'
 import type { Chain, Ruleset, TableChange } from '../../src/netfilter/ruleset.ts'
-import { createProxyMetrics, ProxyPlane } from '../../src/node/proxy/index.ts'
+import { createProxyMetrics, IptablesMode, ProxyPlane } from '../../src/node/proxy/index.ts'
 import type { ProxyPlaneParts } from '../../src/node/proxy/plane-parts.ts'
 import type { ProxySettings } from '../../src/node/proxy/service-plans.ts'
 import { RulesError, type WriteReport } from '../../src/node/rules/index.ts'
@@ -124,7 +124,15 @@ export class Node {
     const settings = { nodeName: 'n1', family: 'IPv4', ...more } as const
     const onRefused = ({ service }: { service: string }) => this.refused.push(service)
     const onApplied = (services: readonly string[]) => this.settled.push(services)
-    this.plane = new ProxyPlane({ ...this, ...parts, settings, log: silentLogger, onRefused, onApplied })
+    this.plane = new ProxyPlane({
+      ...this,
+      ...parts,
+      mode: new IptablesMode('IPv4', this.writer),
+      settings,
+      log: silentLogger,
+      onRefused,
+      onApplied,
+    })
   }
 
   replace(resource: WatchedResource, ...objects: WireFixture[]): void {

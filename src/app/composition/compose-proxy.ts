@@ -17,6 +17,7 @@ import {
   createConntrackMetrics,
   createProxyMetrics,
   HealthChecks,
+  IptablesMode,
   isFresh,
   NodeWatch,
   ProxyHealthz,
@@ -246,7 +247,7 @@ async function composeFamily(parts: ProxyParts, family: IpFamily): Promise<Proxy
     )
   const plane = new ProxyPlane({
     state: claimed,
-    writer,
+    mode: new IptablesMode(family, writer),
     applied,
     settings,
     waitsForNode: true,

@@ -2,7 +2,6 @@ import { z } from 'zod'
 import { localAddresses } from '../../host/index.ts'
 import { type Ip, type IpFamily, ipFamily, parseIp, renderAddressPort } from '../../model/ip.ts'
 import type { BaseChain } from '../../netfilter/foreign-path.ts'
-import { proxyHooks } from '../../netfilter/hooks.ts'
 import type { ControlAnswer } from '../../node/control/index.ts'
 import type { AddressFlow, PolicyExplanation } from '../../node/policy/index.ts'
 import type { FlowExplanation } from '../../node/proxy/index.ts'
@@ -156,7 +155,7 @@ async function explainByProxy(
     origin: isOwn ? 'this-node' : 'elsewhere',
     ...(inInterface !== undefined && { inInterface }),
   } as const
-  const world = { hooks: proxyHooks(), isLocalAddress: (ip: Ip) => own.has(ip) }
+  const world = { isLocalAddress: (ip: Ip) => own.has(ip) }
   return found.plane.view.explainFlow(packet, world, await readChains(family))
 }
 

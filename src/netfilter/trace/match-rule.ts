@@ -1,6 +1,6 @@
 import { cidrContains, hostCidr, type Ip, ipToBigInt } from '../../model/ip.ts'
 import type { Match, Rule } from '../ruleset.ts'
-import type { TraceContext, TracedPacket } from './types.ts'
+import type { TracedPacket, TracedWorld } from './types.ts'
 
 /** A packet on its way: what it was, and what rules have made of it so far. */
 export interface PacketState extends TracedPacket {
@@ -9,17 +9,17 @@ export interface PacketState extends TracedPacket {
 }
 
 /** With which probability a rule takes the packet; anything but 0 and 1 is a `statistic` match. */
-export function matchRule(rule: Rule, packet: PacketState, context: TraceContext): number {
+export function matchRule(rule: Rule, packet: PacketState, context: TracedWorld): number {
   return rule.matches.reduce((chance, match) => chance && chance * matchOne(match, packet, context), 1)
 }
 
-function matchOne(match: Match, packet: PacketState, context: TraceContext): number {
+function matchOne(match: Match, packet: PacketState, context: TracedWorld): number {
   if (match.kind === 'statistic') return match.probability
   const holds = test(match, packet, context)
   return Number('negated' in match && match.negated === true ? !holds : holds)
 }
 
-function test(match: Exclude<Match, { kind: 'statistic' }>, packet: PacketState, context: TraceContext): boolean {
+function test(match: Exclude<Match, { kind: 'statistic' }>, packet: PacketState, context: TracedWorld): boolean {
   switch (match.kind) {
     case 'protocol':
       return packet.protocol.toLowerCase() === match.protocol

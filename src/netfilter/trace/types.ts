@@ -18,14 +18,18 @@ export interface TracedPacket {
   readonly inInterface?: string
 }
 
-/** Everything else that decides: our rules and hooks, and what the kernel would look up. Rules of others are not seen. */
-export interface TraceContext {
-  readonly ruleset: Ruleset
-  readonly hooks: readonly Hook[]
+/** The answers of the kernel to what rules look up. */
+export interface TracedWorld {
   /** Whether one of this node's links has this address. */
   isLocalAddress(address: Ip): boolean
   /** Tells whether an affinity list or set contains the client; without it no client is remembered. */
   remembers?(list: string, client: Ip): boolean
+}
+
+/** Everything else that decides: our rules and hooks, and what the kernel would look up. Rules of others are not seen. */
+export interface TraceContext extends TracedWorld {
+  readonly ruleset: Ruleset
+  readonly hooks: readonly Hook[]
 }
 
 /** A rule that a packet matched, and where it stands. */

@@ -4,8 +4,7 @@ import type { Service } from '../../model/service.ts'
 import type { BaseChain } from '../../netfilter/foreign-path.ts'
 import type { Frontend } from '../../netfilter/frontend.ts'
 import { renderRule, renderRuleSpec } from '../../netfilter/render.ts'
-import { tracePacket } from '../../netfilter/trace/trace-packet.ts'
-import type { TraceContext, TracedPacket, TraceOutcome } from '../../netfilter/trace/types.ts'
+import type { TracedPacket, TracedWorld, TraceOutcome } from '../../netfilter/trace/types.ts'
 import { whyNoFrontend } from './explain-absence.ts'
 import { describeEntry, guessMeaning } from './explain-address.ts'
 import { applyForeignChains } from './explain-path.ts'
@@ -47,32 +46,37 @@ export interface ExplainedServices {
   explain(service: ObjectKey): ServiceExplanation | undefined
 }
 
+/** The ways that the wanted rules give a packet. */
+interface TracedFlow extends TracedWorld {
+  readonly outcomes: readonly TraceOutcome[]
+}
+
 const maxNamedEndpoints = 5
 
 /** @param others base chains that the packet meets beside ours, as they stand in the kernel now */
 export function explainFlow(
   packet: TracedPacket,
   services: ExplainedServices,
-  context: TraceContext,
+  traced: TracedFlow,
   others: readonly BaseChain[] = [],
 ): FlowExplanation {
-  const node = { ...services.settings, isLocalAddress: (ip: typeof packet.source) => context.isLocalAddress(ip) }
+  const node = { ...services.settings, isLocalAddress: (ip: typeof packet.source) => traced.isLocalAddress(ip) }
   const met = services.frontends.flatMap((frontend) => {
     const entry = describeEntry(packet, frontend, node)
     return entry === undefined ? [] : [{ frontend, entry }]
   })
-  const traced = [...tracePacket(packet, context)]
+  const ways = [...traced.outcomes]
     .sort((a, b) => b.probability - a.probability)
-    .map((outcome) => ({ outcome, beside: applyForeignChains(outcome, packet, context, others) }))
+    .map((outcome) => ({ outcome, beside: applyForeignChains(outcome, packet, traced, others) }))
   const target = `${renderAddressPort(packet.destination, packet.port)}/${packet.protocol}`
-  const isRefused = traced.some(({ outcome }) => outcome.verdict !== 'accept')
+  const isRefused = ways.some(({ outcome }) => outcome.verdict !== 'accept')
   const reasons =
     met.length === 0
       ? [...guessMeaning(packet, services.frontends, node), ...guessUnserved(packet, services)]
       : met.flatMap(({ frontend }) => explainFrontend(frontend, services, isRefused))
   return {
     services: met.map(({ entry }) => entry),
-    outcomes: traced.map(({ outcome, beside }) => ({
+    outcomes: ways.map(({ outcome, beside }) => ({
       ...describeOutcome(outcome, packet),
       verdict: beside.verdict,
     })),
@@ -84,7 +88,7 @@ export function explainFlow(
         ? ['The first Service by name that has endpoints gets it; the rules of the others are never reached.']
         : []),
       ...describeInInterface(packet, services.settings),
-      ...traced.flatMap(({ outcome, beside }) => [...outcomeLines(outcome, packet), ...beside.lines]),
+      ...ways.flatMap(({ outcome, beside }) => [...outcomeLines(outcome, packet), ...beside.lines]),
       ...reasons,
       ...(services.caveat === undefined ? [] : [sentence(`The kernel may hold older rules: ${services.caveat}`)]),
     ],

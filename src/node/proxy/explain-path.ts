@@ -5,7 +5,7 @@ import {
   type ForeignVerdict,
 } from '../../netfilter/foreign-path.ts'
 import { type Neighbour, ownerOf } from '../../netfilter/neighbours.ts'
-import type { TraceContext, TracedPacket, TraceOutcome } from '../../netfilter/trace/types.ts'
+import type { TracedPacket, TracedWorld, TraceOutcome } from '../../netfilter/trace/types.ts'
 
 /**
  * The verdict of chains of other programs, and of the policies of built-in chains, on a packet that our rules accept.
@@ -22,7 +22,7 @@ const maxNamedRules = 3
 export function applyForeignChains(
   outcome: TraceOutcome,
   packet: TracedPacket,
-  context: TraceContext,
+  context: TracedWorld,
   chains: readonly BaseChain[],
 ): ForeignOutcome {
   if (outcome.verdict !== 'accept') return { verdict: outcome.verdict, lines: [] }

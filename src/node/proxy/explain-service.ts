@@ -50,6 +50,8 @@ interface EndpointExplanation {
 interface ExplainSettings extends RefusalSettings {
   /** Present where the kernel refuses its rules. */
   readonly setAside: SetAsideService | undefined
+  /** In nat, its own. */
+  readonly chains: readonly string[]
 }
 
 export function explainService(
@@ -58,7 +60,7 @@ export function explainService(
   plan: PlannedService | undefined,
   settings: ExplainSettings,
 ): ServiceExplanation {
-  const { family, setAside } = settings
+  const { family, setAside, chains } = settings
   const ports = service.ports.flatMap((port) => {
     const servicePort = port.name === '' ? service.key : `${service.key}:${port.name}`
     const isThis = (each: Frontend) => each.servicePort === servicePort && each.protocol === port.protocol
@@ -71,7 +73,7 @@ export function explainService(
     ...Array.from(service.refusedClaims?.values() ?? [], (claim) => `not served at ${describeRefusedClaim(claim)}`),
     ...(setAside ? [describeSetAside(setAside)] : []),
   ]
-  return { family, changedAtMs: plan?.changedAtMs, notes, ports, chains: [...(plan?.rules.chains.keys() ?? [])] }
+  return { family, changedAtMs: plan?.changedAtMs, notes, ports, chains }
 }
 
 function explainPort(

@@ -3,6 +3,7 @@ export { ConntrackCleaner } from './conntrack-cleaner.ts'
 export type { FlowExplanation } from './explain-flow.ts'
 export type { ServiceExplanation } from './explain-service.ts'
 export { HealthChecks } from './health-checks.ts'
+export { IptablesMode } from './iptables-mode.ts'
 export {
   type ConntrackMetrics,
   collectInvalidDrops,

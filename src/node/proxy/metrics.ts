@@ -106,9 +106,9 @@ export function createConntrackMetrics(metrics: Metrics): (family: IpFamily) => 
 export function collectProxyCounts(metrics: Metrics, views: readonly ProxyView[]): void {
   metrics.collectedGauge(collectedMetrics.rules, () =>
     views.flatMap((view) => {
-      const counts = view.ruleCounts()
+      const { rules } = view.ruleCounts()
       return (['nat', 'filter'] as const).map((table) => ({
-        value: counts[table],
+        value: rules[table],
         labels: { table, ip_family: view.family },
       }))
     }),

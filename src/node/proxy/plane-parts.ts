@@ -1,15 +1,15 @@
 import type { ObjectKey } from '../../model/api-object.ts'
 import type { Logger, Tracer } from '../../observe/index.ts'
-import type { RulesWriter } from '../rules/index.ts'
 import type { AppliedRevisions, NodeState } from '../state/index.ts'
 import type { ProxyMetrics } from './metrics.ts'
+import type { ProxyMode } from './proxy-mode.ts'
 import type { PlannedState, ProxySettings } from './service-plans.ts'
 import type { Refusal } from './set-aside.ts'
 
 /** The dependencies of a `ProxyPlane`. */
 export interface ProxyPlaneParts {
   readonly state: PlannedState & NodeState
-  readonly writer: Pick<RulesWriter, 'recognises' | 'isUnhooked' | 'sync' | 'write' | 'wanted'>
+  readonly mode: ProxyMode
   readonly applied: AppliedRevisions
   readonly settings: ProxySettings
   /** Nothing is written before `configure` has been called. */

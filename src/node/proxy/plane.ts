@@ -5,18 +5,16 @@ import type { ObjectKey } from '../../model/api-object.ts'
 import { describeError } from '../../model/errors.ts'
 import type { IpFamily } from '../../model/ip.ts'
 import { formatXorHash, type XorHash } from '../../model/xor-hash.ts'
-import { ProxyRuleset } from '../../netfilter/proxy-ruleset.ts'
 import { PendingTraces, type Span, silentTracer, startShared } from '../../observe/index.ts'
 import { traceWrite } from '../rules/index.ts'
 import type { ChangeSet } from '../state/index.ts'
 import { PendingChanges } from './pending-changes.ts'
 import type { ProxyPlaneParts } from './plane-parts.ts'
-import { RefusalIsolation } from './refusal-isolation.ts'
 import { RefusedServices } from './refused-services.ts'
 import { type ProxySettings, ServicePlans } from './service-plans.ts'
 import { SyncRecord } from './sync-record.ts'
 import { ProxyView } from './view.ts'
-import { WriteQueue } from './write-queue.ts'
+import type { ServiceQueue } from './write-queue.ts'
 
 const maxGapMs = 1000
 /** Another program may hold the lock for a while. */
@@ -31,7 +29,7 @@ export class ProxyPlane implements Component {
   readonly view: ProxyView
   readonly #parts: ProxyPlaneParts
   readonly #plans: ServicePlans
-  readonly #queue: WriteQueue
+  readonly #queue: ServiceQueue
   readonly #pending = new PendingChanges()
   readonly #traces = new PendingTraces()
   readonly #refused: RefusedServices
@@ -41,13 +39,12 @@ export class ProxyPlane implements Component {
   #unsubscribe = () => {}
 
   constructor(parts: ProxyPlaneParts) {
-    const { settings, state, writer, minGapMs = (lastRunMs: number) => Math.min(2 * lastRunMs, maxGapMs) } = parts
-    const ruleset = new ProxyRuleset(settings)
-    const plans = new ServicePlans(state, settings, parts.maxServiceRules)
-    const isolation = new RefusalIsolation({ family: settings.family, ruleset, writer })
+    const { settings, state, mode, minGapMs = (lastRunMs: number) => Math.min(2 * lastRunMs, maxGapMs) } = parts
+    const hashFormat = mode.hashFormat.bind(mode)
+    const plans = new ServicePlans(state, settings, { maxRules: parts.maxServiceRules, hashFormat })
     this.#refused = new RefusedServices({ ...parts, onDue: () => this.#runner.request() })
     const { setAside } = this.#refused
-    const queue = new WriteQueue({ isolation, rulesOf: (service) => plans.get(service)?.rules, setAside })
+    const queue = mode.createQueue({ settings, planOf: (service) => plans.get(service), setAside })
     this.#parts = parts
     this.#plans = plans
     this.#queue = queue
@@ -58,7 +55,7 @@ export class ProxyPlane implements Component {
       onError: (error, retryInMs) => this.#onFailure(error, retryInMs),
     })
     const shared = { pending: this.#pending, record: this.#record, waiting: () => queue.size }
-    this.view = new ProxyView({ ...shared, state, plans, setAside, writer })
+    this.view = new ProxyView({ ...shared, state, plans, setAside, mode })
   }
 
   /** The plane publishes what it has applied under this name. */
@@ -164,8 +161,8 @@ export class ProxyPlane implements Component {
     keys: readonly ObjectKey[],
     { objects, revision }: { readonly objects: XorHash; readonly revision: number },
   ): Promise<boolean> {
-    const { writer, log } = this.#parts
-    if (this.#record.appliedHash !== undefined || !(await writer.recognises(objects))) return false
+    const { mode, log } = this.#parts
+    if (this.#record.appliedHash !== undefined || !(await mode.recognises(objects))) return false
     this.#record.recognised(objects, revision)
     this.#publish(keys, revision)
     log.info('the kernel holds our rules already, by PLAT-STATE', { objects: formatXorHash(objects) })
@@ -186,11 +183,11 @@ export class ProxyPlane implements Component {
   }
 
   async #writeNext(objects: XorHash, span: Span): Promise<readonly ObjectKey[]> {
-    const { metrics, log, writer, tracer = silentTracer } = this.#parts
+    const { metrics, log, mode, tracer = silentTracer } = this.#parts
     const startedMs = performance.now()
     const kind = this.#syncKind
     const result = this.view.isPlanning
-      ? await this.#queue.writeAll(objects, await writer.isUnhooked())
+      ? await this.#queue.writeAll(objects, await mode.isUnhooked())
       : await this.#queue.writeNext(objects)
     const { report, finished, refused, returned } = result
     for (const refusal of refused) this.#refused.refuse(refusal)

@@ -1,56 +1,51 @@
 import { TimeSlice } from '../../loop/time-slice.ts'
 import type { ObjectKey } from '../../model/api-object.ts'
 import { describeError } from '../../model/errors.ts'
-import type { IpFamily } from '../../model/ip.ts'
 import type { XorHash } from '../../model/xor-hash.ts'
-import type { ServiceRules } from '../../netfilter/lower-service.ts'
-import type { ProxyRuleset } from '../../netfilter/proxy-ruleset.ts'
-import { renderRuleSpec } from '../../netfilter/render.ts'
-import type { TableChange } from '../../netfilter/ruleset.ts'
-import type { ProxyRuleSettings } from '../../netfilter/settings.ts'
-import { type FailedLine, RulesError, type RulesWriter, type WriteReport } from '../rules/index.ts'
+import { type FailedLine, RulesError, type WriteReport } from '../rules/index.ts'
+import type { ServiceForm, ServiceTable } from './service-form.ts'
+import type { ProxySettings } from './service-plans.ts'
 import type { Refusal } from './set-aside.ts'
 
-/** The rules that each Service should have; undefined for none. */
-export type RulesByService = ReadonlyMap<ObjectKey, ServiceRules | undefined>
+/** The wanted content of the kernel for each Service; undefined for none. */
+export type LoweredByService<Lowered> = ReadonlyMap<ObjectKey, Lowered | undefined>
 
-export interface RefusalIsolationParts {
-  readonly family: IpFamily
-  readonly ruleset: ProxyRuleset
-  readonly writer: Pick<RulesWriter, 'sync' | 'write'>
+export interface RefusalIsolationParts<Lowered> {
+  readonly form: Pick<ServiceForm<Lowered>, 'isLineOf'>
+  readonly table: ServiceTable<Lowered>
 }
 
 /**
  * Writes the rules of Services so that one which the kernel refuses never delays the others: it is found by the line that the
  * kernel names or by halving, gets back the rules it had, and everything else is written.
  */
-export class RefusalIsolation {
-  readonly #parts: RefusalIsolationParts
+export class RefusalIsolation<Lowered> {
+  readonly #parts: RefusalIsolationParts<Lowered>
   /** The rules that the kernel took last of each Service whose newer rules it has not taken yet. */
-  readonly #takenBefore = new Map<ObjectKey, ServiceRules | undefined>()
-  /** Changes of the ruleset that the writer was not given yet. */
-  #unsent: TableChange[] = []
-  #isFirst = true
+  readonly #takenBefore = new Map<ObjectKey, Lowered | undefined>()
 
-  constructor(parts: RefusalIsolationParts) {
+  constructor(parts: RefusalIsolationParts<Lowered>) {
     this.#parts = parts
   }
 
-  configure(settings: ProxyRuleSettings): void {
-    this.#parts.ruleset.configure(settings)
+  configure(settings: ProxySettings): void {
+    this.#parts.table.configure(settings)
   }
 
   /** The rules of a Service that the kernel took last. */
-  taken(service: ObjectKey): ServiceRules | undefined {
+  taken(service: ObjectKey): Lowered | undefined {
     const isInFlight = this.#takenBefore.has(service)
-    return isInFlight ? this.#takenBefore.get(service) : this.#parts.ruleset.rulesOf(service)
+    return isInFlight ? this.#takenBefore.get(service) : this.#parts.table.get(service)
   }
 
   /**
    * Returns what was refused. Throws what the writer threw where no single Service causes the failure; everything then goes out
    * with the next call, whatever that carries.
    */
-  async apply(wanted: RulesByService, objects: XorHash): Promise<{ report: WriteReport; refused: readonly Refusal[] }> {
+  async apply(
+    wanted: LoweredByService<Lowered>,
+    objects: XorHash,
+  ): Promise<{ report: WriteReport; refused: readonly Refusal[] }> {
     await this.#updateInTimeSlices(wanted)
     try {
       return { report: await this.#send(objects), refused: [] }
@@ -61,43 +56,31 @@ export class RefusalIsolation {
   }
 
   /** An update of 10,000 Services at once would block the main loop for a tenth of a second. */
-  async #updateInTimeSlices(rules: RulesByService): Promise<void> {
+  async #updateInTimeSlices(rules: LoweredByService<Lowered>): Promise<void> {
     this.#rememberTaken(rules)
     const slice = new TimeSlice()
-    const steps = this.#parts.ruleset.updateInSteps(rules)
-    for (let step = steps.next(); ; step = steps.next()) {
-      if (step.done === true) {
-        this.#unsent.push(...step.value)
-        return
-      }
-      if (slice.spent) await slice.pause()
-    }
+    for (const _ of this.#parts.table.updateInSteps(rules)) if (slice.spent) await slice.pause()
   }
 
-  #update(rules: RulesByService): void {
+  #update(rules: LoweredByService<Lowered>): void {
     this.#rememberTaken(rules)
-    this.#unsent.push(...this.#parts.ruleset.update(rules))
+    for (const _ of this.#parts.table.updateInSteps(rules));
   }
 
-  #rememberTaken(rules: RulesByService): void {
+  #rememberTaken(rules: LoweredByService<Lowered>): void {
     for (const service of rules.keys()) {
-      if (!this.#takenBefore.has(service)) this.#takenBefore.set(service, this.#parts.ruleset.rulesOf(service))
+      if (!this.#takenBefore.has(service)) this.#takenBefore.set(service, this.#parts.table.get(service))
     }
   }
 
   /** The writer keeps what it was given until the kernel has it, also when this call fails. After a success the kernel has everything. */
   async #send(objects: XorHash): Promise<WriteReport> {
-    const { ruleset, writer } = this.#parts
-    const changes = this.#unsent
-    this.#unsent = []
-    const sets = ruleset.sets()
-    const report = await (this.#isFirst ? writer.sync(changes, objects, sets) : writer.write(changes, objects, sets))
-    this.#isFirst = false
+    const report = await this.#parts.table.write(objects)
     this.#takenBefore.clear()
     return report
   }
 
-  async #isolate(wanted: RulesByService, objects: XorHash, error: RulesError) {
+  async #isolate(wanted: LoweredByService<Lowered>, objects: XorHash, error: RulesError) {
     const rest = new Map(wanted)
     const refused: Refusal[] = []
     let failure = error
@@ -119,7 +102,10 @@ export class RefusalIsolation {
   }
 
   /** Writes `changes` beside what is unwritten already. */
-  async #try(changes: RulesByService, objects: XorHash): Promise<{ report: WriteReport } | { failure: RulesError }> {
+  async #try(
+    changes: LoweredByService<Lowered>,
+    objects: XorHash,
+  ): Promise<{ report: WriteReport } | { failure: RulesError }> {
     try {
       this.#update(changes)
       return { report: await this.#send(objects) }
@@ -129,7 +115,7 @@ export class RefusalIsolation {
     }
   }
 
-  async #halve(services: readonly (readonly [ObjectKey, ServiceRules | undefined])[], objects: XorHash) {
+  async #halve(services: readonly (readonly [ObjectKey, Lowered | undefined])[], objects: XorHash) {
     const refused: Refusal[] = []
     const waiting = [services]
     for (let some = waiting.pop(); some !== undefined; some = waiting.pop()) {
@@ -146,14 +132,14 @@ export class RefusalIsolation {
     return refused
   }
 
-  #findCulprit(wanted: RulesByService, line: FailedLine | undefined): ObjectKey | undefined {
+  #findCulprit(wanted: LoweredByService<Lowered>, line: FailedLine | undefined): ObjectKey | undefined {
     if (line === undefined) return undefined
-    const { family } = this.#parts
-    for (const [service, rules] of wanted) if (rules !== undefined && isLineOf(line, rules, family)) return service
+    const { form } = this.#parts
+    for (const [service, rules] of wanted) if (rules !== undefined && form.isLineOf(line, rules)) return service
     return undefined
   }
 
-  #takenOf(services: Iterable<ObjectKey>): RulesByService {
+  #takenOf(services: Iterable<ObjectKey>): LoweredByService<Lowered> {
     return new Map(Array.from(services, (service) => [service, this.taken(service)]))
   }
 }
@@ -161,13 +147,4 @@ export class RefusalIsolation {
 /** The kernel refused the rules; no Service causes any other failure (the lock, a killed program, no program). */
 function isRefusal(error: unknown): error is RulesError {
   return error instanceof RulesError && error.code === 'restore-failed'
-}
-
-/** Whether the line is in one of the Service's own chains, or one of its rules in a chain that all Services share. */
-function isLineOf({ chain, text }: FailedLine, rules: ServiceRules, family: IpFamily): boolean {
-  if (chain === undefined) return false
-  if (rules.chains.has(chain)) return true
-  return Object.values(rules.dispatch)
-    .flat()
-    .some((rule) => text.endsWith(` ${renderRuleSpec(rule, family)}`))
 }

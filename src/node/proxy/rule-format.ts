@@ -17,7 +17,7 @@ const addresses = {
  * Of the rules that this program makes of a few Services of every kind under these settings, with buckets in its shared chains. With it in
  * the hash of the objects, rules that a program of other forms wrote are not taken for those we want.
  */
-export function hashRuleFormat(settings: ProxyRuleSettings): bigint {
+export function hashChainFormat(settings: ProxyRuleSettings): bigint {
   const ruleset = new ProxyRuleset(settings, { ...dispatchLimits, buckets: { split: 1, join: 0 } })
   const rules = samples(settings).map((sample) => [sample.servicePort, lowerService([sample], settings)] as const)
   const changes = ruleset.update(new Map(rules))

@@ -3,13 +3,11 @@ import type { ObjectKey } from '../../model/api-object.ts'
 import { addHash, emptyXorHash, hashItem, removeHash, type XorHash } from '../../model/xor-hash.ts'
 import { countRules } from '../../netfilter/count-rules.ts'
 import type { Frontend } from '../../netfilter/frontend.ts'
-import { lowerService, type ServiceRules } from '../../netfilter/lower-service.ts'
 import type { ProxyRuleSettings } from '../../netfilter/settings.ts'
 import type { NodeState } from '../state/index.ts'
 import { lostEndpoints } from './endpoint-changes.ts'
 import { type ClaimedService, type PlanNode, planFrontends } from './plan.ts'
 import { ruleUpperBound } from './rule-bound.ts'
-import { hashRuleFormat } from './rule-format.ts'
 
 /** Times the limit; hints may leave a part of the endpoints to this node. */
 const farBeyond = 4
@@ -20,38 +18,28 @@ const maxPlannedAhead = 100
 /** Everything beside the objects that shapes this family's rules. */
 export type ProxySettings = PlanNode & ProxyRuleSettings
 
-/** A Service as it is planned for this node and family. */
+/** A Service as it is planned for this node and family; the same object until what it leads to, or the settings, are others. */
 export interface PlannedService {
   readonly frontends: readonly Frontend[]
-  /** Made when they are first asked for. */
-  readonly rules: ServiceRules
+  readonly settings: ProxySettings
   /** Milliseconds since 1970. */
   readonly changedAtMs: number
 }
 
-class Planned implements PlannedService {
-  readonly frontends: readonly Frontend[]
+interface Planned extends PlannedService {
   readonly hash: bigint
-  readonly settings: ProxySettings
-  readonly changedAtMs: number
-  #rules: ServiceRules | undefined
-
-  constructor(frontends: readonly Frontend[], hash: bigint, settings: ProxySettings, changedAtMs: number) {
-    this.frontends = frontends
-    this.hash = hash
-    this.settings = settings
-    this.changedAtMs = changedAtMs
-  }
-
-  get rules(): ServiceRules {
-    this.#rules ??= lowerService(this.frontends, this.settings)
-    return this.#rules
-  }
 }
 
 /** Services with what of their claims is another's, and their slices. */
 export interface PlannedState extends Pick<NodeState, 'slicesOf'> {
   service(key: ObjectKey): ClaimedService | undefined
+}
+
+interface PlanLimits {
+  /** A Service with more is not planned (`countRules`); no limit by default. */
+  readonly maxRules?: number | undefined
+  /** Hashes the rules that this program makes of Services under these settings; part of the hash of all. */
+  readonly hashFormat?: (settings: ProxySettings) => bigint
 }
 
 /**
@@ -67,12 +55,18 @@ export class ServicePlans {
   readonly #plannedAhead = new Map<ObjectKey, readonly Frontend[]>()
   readonly #maxRules: number
   readonly #tooLarge = new Map<ObjectKey, number>()
+  readonly #hashFormat: (settings: ProxySettings) => bigint
   #objects: XorHash = emptyXorHash
 
-  constructor(state: PlannedState, settings: ProxySettings, maxRules = Number.POSITIVE_INFINITY) {
+  constructor(
+    state: PlannedState,
+    settings: ProxySettings,
+    { maxRules = Number.POSITIVE_INFINITY, hashFormat = () => 0n }: PlanLimits = {},
+  ) {
     this.#state = state
     this.#settings = settings
     this.#maxRules = maxRules
+    this.#hashFormat = hashFormat
   }
 
   get settings(): ProxySettings {
@@ -88,7 +82,7 @@ export class ServicePlans {
 
   /** The hash of all planned frontends, the settings and the rule format. Services without a frontend in this family add nothing. */
   get hash(): XorHash {
-    this.#settingsHash ??= hashSettings(this.#settings)
+    this.#settingsHash ??= hashSettings(this.#settings) ^ this.#hashFormat(this.#settings)
     return { value: this.#objects.value ^ this.#settingsHash, count: this.#objects.count }
   }
 
@@ -131,7 +125,7 @@ export class ServicePlans {
     this.#objects = addHash(this.#objects, hash)
     if (before?.hash === hash && before.settings === this.#settings) return before
     const changedAtMs = before?.hash === hash ? before.changedAtMs : Date.now()
-    const plan = new Planned(frontends, hash, this.#settings, changedAtMs)
+    const plan = { frontends, hash, settings: this.#settings, changedAtMs }
     this.#plans.set(key, plan)
     return plan
   }
@@ -181,5 +175,5 @@ export class ServicePlans {
 }
 
 function hashSettings(settings: ProxySettings): bigint {
-  return hashItem('settings', JSON.stringify(settings)) ^ hashRuleFormat(settings)
+  return hashItem('settings', JSON.stringify(settings))
 }

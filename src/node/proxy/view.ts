@@ -3,13 +3,12 @@ import type { IpFamily } from '../../model/ip.ts'
 import { formatXorHash } from '../../model/xor-hash.ts'
 import type { BaseChain } from '../../netfilter/foreign-path.ts'
 import { isExternal } from '../../netfilter/frontend.ts'
-import type { ProxyTable, Ruleset } from '../../netfilter/ruleset.ts'
-import type { TraceContext, TracedPacket } from '../../netfilter/trace/types.ts'
-import type { RulesWriter } from '../rules/index.ts'
+import type { TracedPacket, TracedWorld } from '../../netfilter/trace/types.ts'
 import type { NodeState } from '../state/index.ts'
 import { explainFlow, type FlowExplanation } from './explain-flow.ts'
 import { explainService, type ServiceExplanation } from './explain-service.ts'
 import type { PendingChanges } from './pending-changes.ts'
+import type { ProxyMode, ProxyModeName, RuleCounts } from './proxy-mode.ts'
 import type { PlannedState, ServicePlans } from './service-plans.ts'
 import type { SetAside, SetAsideService } from './set-aside.ts'
 import type { LastSync, SyncRecord } from './sync-record.ts'
@@ -17,6 +16,7 @@ import type { LastSync, SyncRecord } from './sync-record.ts'
 /** The status of the proxy in one family, for `platnet status`. */
 export interface ProxyStatus {
   readonly family: IpFamily
+  readonly mode: ProxyModeName
   /** How many Services have a frontend in this family. */
   readonly services: number
   readonly objectsHash: string | undefined
@@ -36,7 +36,7 @@ export interface ProxyFreshness {
 export interface ProxyViewParts {
   readonly state: PlannedState & NodeState
   readonly plans: ServicePlans
-  readonly writer: Pick<RulesWriter, 'wanted'>
+  readonly mode: ProxyMode
   readonly setAside: SetAside
   readonly pending: PendingChanges
   readonly record: SyncRecord
@@ -66,9 +66,10 @@ export class ProxyView {
   }
 
   status(): ProxyStatus {
-    const { plans, record, setAside, waiting } = this.#parts
+    const { plans, record, setAside, waiting, mode } = this.#parts
     return {
       family: this.family,
+      mode: mode.name,
       services: plans.size,
       objectsHash: record.appliedHash && formatXorHash(record.appliedHash),
       lastSync: record.lastSync,
@@ -86,12 +87,8 @@ export class ProxyView {
    * Explains what the wanted rules do with the first packet of a connection. `others`: base chains of other programs
    * that it meets.
    */
-  explainFlow(
-    packet: TracedPacket,
-    context: Pick<TraceContext, 'isLocalAddress' | 'hooks'>,
-    others: readonly BaseChain[] = [],
-  ): FlowExplanation {
-    const { state, plans, record, writer } = this.#parts
+  explainFlow(packet: TracedPacket, world: TracedWorld, others: readonly BaseChain[] = []): FlowExplanation {
+    const { state, plans, record, mode } = this.#parts
     const services = {
       frontends: [...plans.frontends()],
       all: [...state.serviceKeys()].flatMap((key) => state.service(key) ?? []),
@@ -99,22 +96,22 @@ export class ProxyView {
       caveat: record.failures > 0 ? record.health.message : undefined,
       explain: (service: ObjectKey) => this.explainService(service),
     }
-    return explainFlow(packet, services, { ...context, ruleset: writer.wanted }, others)
+    return explainFlow(packet, services, { ...world, outcomes: mode.trace(packet, world, plans.settings) }, others)
   }
 
   /** Undefined where there is no such Service. */
   explainService(key: ObjectKey): ServiceExplanation | undefined {
-    const { state, plans } = this.#parts
+    const { state, plans, mode } = this.#parts
     const service = state.service(key)
     const setAside = this.#parts.setAside.list().find((each) => each.service === key)
-    return service && explainService(service, state.slicesOf(key), plans.get(key), { ...plans.settings, setAside })
+    const plan = plans.get(key)
+    const chains = plan === undefined ? [] : mode.chainsOf(plan)
+    return service && explainService(service, state.slicesOf(key), plan, { ...plans.settings, setAside, chains })
   }
 
-  /** Counts the wanted rules. */
-  ruleCounts(): Readonly<Record<ProxyTable, number>> {
-    const { nat, filter } = this.#parts.writer.wanted
-    const rulesOf = (chains: Ruleset['nat']) => chains.values().reduce((sum, chain) => sum + chain.length, 0)
-    return { nat: rulesOf(nat), filter: rulesOf(filter) }
+  /** Counts the wanted rules and elements. */
+  ruleCounts(): RuleCounts {
+    return this.#parts.mode.counts()
   }
 
   /** Counts the frontends with a Local policy that have endpoints, but none on this node. */

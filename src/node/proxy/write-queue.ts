@@ -1,25 +1,27 @@
 import { TimeSlice } from '../../loop/time-slice.ts'
 import type { ObjectKey } from '../../model/api-object.ts'
 import { addHash, hashItem, type XorHash } from '../../model/xor-hash.ts'
-import type { ServiceRules } from '../../netfilter/lower-service.ts'
-import { countLines, noServiceRules, stepsBetween } from '../../netfilter/service-steps.ts'
-import type { ProxyRuleSettings } from '../../netfilter/settings.ts'
 import type { WriteReport } from '../rules/index.ts'
-import type { RefusalIsolation, RulesByService } from './refusal-isolation.ts'
+
+import type { LoweredByService, RefusalIsolation } from './refusal-isolation.ts'
+import type { ServiceForm } from './service-form.ts'
+import type { PlannedService, ProxySettings } from './service-plans.ts'
 import type { Refusal, SetAside } from './set-aside.ts'
 import { chooseNext, fairOrder, type NextWrite, type WaitingWrite } from './write-order.ts'
 
-export interface WriteQueueParts {
-  readonly isolation: RefusalIsolation
-  /** Returns the wanted rules of a Service. */
-  readonly rulesOf: (service: ObjectKey) => ServiceRules | undefined
-  readonly setAside: SetAside
+export interface WriteQueueParts<Lowered> {
+  readonly isolation: RefusalIsolation<Lowered>
+  readonly form: ServiceForm<Lowered>
+  /** Returns what is wanted of a Service. */
+  readonly planOf: (service: ObjectKey) => PlannedService | undefined
+  readonly setAside: Pick<SetAside, 'has' | 'size'>
 }
 
-interface Waiting extends WaitingWrite {
+interface Waiting<Lowered> extends WaitingWrite {
+  readonly plan: PlannedService | undefined
   /** Undefined: none. */
-  readonly target: ServiceRules | undefined
-  steps: Generator<ServiceRules, void> | undefined
+  readonly target: Lowered | undefined
+  steps: Generator<Lowered, void> | undefined
 }
 
 export interface QueueResult {
@@ -29,6 +31,17 @@ export interface QueueResult {
   readonly refused: readonly Refusal[]
   /** Set aside before, and written now. */
   readonly returned: readonly ObjectKey[]
+}
+
+/** The writes of one family that wait, whatever their form. */
+export interface ServiceQueue {
+  readonly size: number
+  configure(settings: ProxySettings): void
+  services(): ReadonlySet<ObjectKey>
+  add(services: Iterable<ObjectKey>): Promise<void>
+  drop(service: ObjectKey): void
+  writeAll(objects: XorHash, mayLeaveLarge: boolean): Promise<QueueResult>
+  writeNext(objects: XorHash): Promise<QueueResult>
 }
 
 /** How many lines one write carries: as many as the kernel takes in about `writeMs`, by what the writes before took. */
@@ -47,21 +60,21 @@ const unwritten = hashItem('unwritten', '')
  * Cuts what is to be written into turns, so that a Service with many rules, or many Services, keep no other one waiting for longer than
  * a turn takes. A Service larger than a turn is written in several, and packets never meet half of a change (`stepsBetween`).
  */
-export class WriteQueue {
-  readonly #parts: WriteQueueParts
-  readonly #waiting = new Map<ObjectKey, Waiting>()
-  #order: readonly Waiting[] | undefined
+export class WriteQueue<Lowered> implements ServiceQueue {
+  readonly #parts: WriteQueueParts<Lowered>
+  readonly #waiting = new Map<ObjectKey, Waiting<Lowered>>()
+  #order: readonly Waiting<Lowered>[] | undefined
   #maxLines: number = linesPerWrite.first
   #lastTookMs: readonly number[] = []
   /** The size of the next step of a large Service. */
   #partLines: number = linesPerWrite.first
 
-  constructor(parts: WriteQueueParts) {
+  constructor(parts: WriteQueueParts<Lowered>) {
     this.#parts = parts
   }
 
   /** Everything is to be planned and added anew after this. */
-  configure(settings: ProxyRuleSettings): void {
+  configure(settings: ProxySettings): void {
     this.#parts.isolation.configure(settings)
   }
 
@@ -76,14 +89,16 @@ export class WriteQueue {
 
   /** These differ from what the kernel has, or may. What stands in the kernel already of a Service that is being written stays. */
   async add(services: Iterable<ObjectKey>): Promise<void> {
+    const { planOf, form } = this.#parts
     const slice = new TimeSlice()
     const nowMs = Date.now()
     for (const service of services) {
-      const target = this.#parts.rulesOf(service)
+      const plan = planOf(service)
       const known = this.#waiting.get(service)
-      if (known === undefined || known.target !== target) {
-        const lines = this.#linesOf(service, target)
-        this.#waiting.set(service, { service, target, lines, sinceMs: known?.sinceMs ?? nowMs, steps: undefined })
+      if (known === undefined || known.plan !== plan) {
+        const target = plan && form.lower(plan.frontends, plan.settings)
+        const lines = form.countLines(this.#takenOf(service), target)
+        this.#waiting.set(service, { service, plan, target, lines, sinceMs: known?.sinceMs ?? nowMs, steps: undefined })
         this.#order = undefined
       }
       if (slice.spent) await slice.pause()
@@ -112,7 +127,7 @@ export class WriteQueue {
     return this.#write(chooseNext(trusted.length > 0 ? trusted : this.#order.slice(0, 1), this.#maxLines), objects)
   }
 
-  async #write(next: NextWrite<Waiting>, objects: XorHash): Promise<QueueResult> {
+  async #write(next: NextWrite<Waiting<Lowered>>, objects: XorHash): Promise<QueueResult> {
     const startedMs = performance.now()
     const { wanted, finished, lines } = this.#wantedBy(next)
     const isLast = finished.length === this.#waiting.size
@@ -128,8 +143,8 @@ export class WriteQueue {
     return { report, finished: taken, refused, returned: taken.filter((service) => this.#parts.setAside.has(service)) }
   }
 
-  #wantedBy({ whole, part, partLines }: NextWrite<Waiting>): {
-    readonly wanted: RulesByService
+  #wantedBy({ whole, part, partLines }: NextWrite<Waiting<Lowered>>): {
+    readonly wanted: LoweredByService<Lowered>
     readonly finished: readonly ObjectKey[]
     readonly lines: number
   } {
@@ -139,10 +154,10 @@ export class WriteQueue {
     if (part === undefined) return { wanted, finished, lines }
     const { service, target } = part
     this.#partLines = partLines
-    part.steps ??= stepsBetween(this.#takenOf(service), target ?? noServiceRules, () => this.#partLines)
-    const step = part.steps.next().value ?? target
-    const isLast = step === (target ?? noServiceRules)
-    wanted.set(service, isLast ? target : step)
+    part.steps ??= this.#parts.form.stepsBetween(this.#takenOf(service), target, () => this.#partLines)
+    const step = part.steps.next()
+    const isLast = step.done === true
+    wanted.set(service, isLast ? target : step.value)
     return { wanted, finished: isLast ? [...finished, service] : finished, lines: lines + partLines }
   }
 
@@ -158,11 +173,7 @@ export class WriteQueue {
     this.#maxLines = Math.round(Math.min(linesPerWrite.most, Math.max(linesPerWrite.least, this.#maxLines * factor)))
   }
 
-  #takenOf(service: ObjectKey): ServiceRules {
-    return this.#parts.isolation.taken(service) ?? noServiceRules
-  }
-
-  #linesOf(service: ObjectKey, target: ServiceRules | undefined): number {
-    return countLines(this.#takenOf(service), target ?? noServiceRules)
+  #takenOf(service: ObjectKey): Lowered | undefined {
+    return this.#parts.isolation.taken(service)
   }
 }

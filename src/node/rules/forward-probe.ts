@@ -3,7 +3,7 @@ import type { IpFamily } from '../../model/ip.ts'
 import { type BaseChain, evaluateBaseChain, type ForeignVerdict } from '../../netfilter/foreign-path.ts'
 import { chains } from '../../netfilter/names.ts'
 import { describeNeighbour, type Neighbour, neighboursIn, ownerOf, remedyOf } from '../../netfilter/neighbours.ts'
-import type { TraceContext } from '../../netfilter/trace/types.ts'
+import type { TracedWorld } from '../../netfilter/trace/types.ts'
 import { readBaseChains } from './packet-path.ts'
 import { outside, type PodNetworks, podJourneys } from './pod-journeys.ts'
 
@@ -103,10 +103,8 @@ function remedyOfUnknown(where: string, hook: BaseChain['hook']): string {
     : 'accept the networks of pods in that chain: each base chain decides by itself, and what ours accept is dropped there all the same'
 }
 
-function contextOf({ dnsAddresses }: PodNetworks): TraceContext {
+function contextOf({ dnsAddresses }: PodNetworks): TracedWorld {
   return {
-    ruleset: { nat: new Map(), filter: new Map() },
-    hooks: [],
     isLocalAddress: (address) => dnsAddresses.includes(address),
   }
 }

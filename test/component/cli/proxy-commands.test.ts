@@ -7,7 +7,7 @@ import { proxyQuestions } from '../../../src/app/composition/proxy-questions.ts'
 import { runCli } from '../../../src/cli/run-cli.ts'
 import type { Ruleset, TableChange } from '../../../src/netfilter/ruleset.ts'
 import { createControlSocket } from '../../../src/node/control/index.ts'
-import { createProxyMetrics, ProxyPlane } from '../../../src/node/proxy/index.ts'
+import { createProxyMetrics, IptablesMode, ProxyPlane } from '../../../src/node/proxy/index.ts'
 import type { ProxySettings } from '../../../src/node/proxy/service-plans.ts'
 import { type ChainDifference, RulesError, type WriteReport } from '../../../src/node/rules/index.ts'
 import { AppliedRevisions, LiveNodeState } from '../../../src/node/state/index.ts'
@@ -70,7 +70,7 @@ const settings: ProxySettings = {
 }
 const plane = new ProxyPlane({
   state,
-  writer,
+  mode: new IptablesMode('IPv4', writer),
   applied,
   settings,
   metrics: createProxyMetrics(createMetrics())('IPv4'),

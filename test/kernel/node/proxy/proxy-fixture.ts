@@ -6,6 +6,7 @@ import {
   ConntrackCleaner,
   createConntrackMetrics,
   createProxyMetrics,
+  IptablesMode,
   ProxyPlane,
 } from '../../../../src/node/proxy/index.ts'
 import { detectIptables, type Flavour, Iptables, RulesWriter } from '../../../../src/node/rules/index.ts'
@@ -62,7 +63,7 @@ export async function startProxy(
   const plane = new ProxyPlane({
     ...parts,
     state: claimed ?? state,
-    writer,
+    mode: new IptablesMode('IPv4', writer),
     applied,
     settings: { nodeName: 'n1', family: 'IPv4' },
     metrics: createProxyMetrics(metrics)('IPv4'),

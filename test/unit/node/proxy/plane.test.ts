@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, test } from 'node:test'
-import { collectInvalidDrops, collectProxyCounts, ProxyPlane } from '../../../../src/node/proxy/index.ts'
+import { collectInvalidDrops, collectProxyCounts, IptablesMode, ProxyPlane } from '../../../../src/node/proxy/index.ts'
 import { silentLogger } from '../../../../src/observe/index.ts'
 import { FakeWriter, Node, newNode } from '../../../helpers/plane-fixture.ts'
 import { until } from '../../../helpers/until.ts'
@@ -180,7 +180,13 @@ test('of two families each has a plane of its own, and one that fails does not h
   failing.refusals = Number.POSITIVE_INFINITY
   node.applied.register('proxy-ipv6', 'IPv6')
   const settings = { nodeName: 'n1', family: 'IPv6' } as const
-  const ipv6 = new ProxyPlane({ ...node, writer: failing, settings, metrics: node.metrics, log: silentLogger })
+  const ipv6 = new ProxyPlane({
+    ...node,
+    mode: new IptablesMode('IPv6', failing),
+    settings,
+    metrics: node.metrics,
+    log: silentLogger,
+  })
   t.after(() => ipv6.stop({ signal: AbortSignal.timeout(1000) }))
   await node.plane.start()
   await ipv6.start()
@@ -200,7 +206,13 @@ test('a node that changes is planned anew in place, and nothing is written befor
   const node = new Node()
   const settings = { nodeName: 'n1', family: 'IPv4' } as const
   node.applied.register('proxy-2')
-  const plane = new ProxyPlane({ ...node, settings, waitsForNode: true, log: silentLogger })
+  const plane = new ProxyPlane({
+    ...node,
+    mode: new IptablesMode('IPv4', node.writer),
+    settings,
+    waitsForNode: true,
+    log: silentLogger,
+  })
   t.after(() => plane.stop({ signal: AbortSignal.timeout(1000) }))
   await plane.start()
   const hints = { forZones: [{ name: 'a' }] }
