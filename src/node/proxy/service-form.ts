@@ -21,7 +21,7 @@ export interface ServiceForm<Lowered> {
 
 /** The Services of one family in one form, and the way to the kernel. */
 export interface ServiceTable<Lowered> {
-  /** As of the last update. */
+  /** The state of the last update. */
   get(service: ObjectKey): Lowered | undefined
   /** Every Service is to be updated after this, with settings that are these. */
   configure(settings: ProxyRuleSettings): void
