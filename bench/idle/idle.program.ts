@@ -1,11 +1,11 @@
-// The inner part of `npm run bench -- idle`, in namespaces of its own: `platnet run` with all planes and 100 Services of 4 endpoints, left
-// alone for some minutes. Prints its figures as one line of JSON.
-import { readdirSync, readFileSync } from 'node:fs'
+// The inner part of `npm run bench -- idle`, in namespaces of its own: all planes and 100 Services of 4 endpoints, left alone for some minutes.
+// Arguments: the launcher, and `run` for `platnet run` or `apart` for `platnet server` and `platnet agent`. Prints one line of JSON.
+import { mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { adminKubeconfig, controlSocket, PlatnetDaemon } from '../../src/demo/daemon.ts'
 import { HttpClusterApi } from '../../src/demo/http-cluster-api.ts'
 import { Lab, nodeAddress } from '../../src/demo/lab.ts'
 import { describeService, describeSlice } from '../../src/demo/manifests.ts'
+import { type RunningProgram, runProgram } from '../../src/host/index.ts'
 import { createDialect } from '../../src/model/dialect.ts'
 import { parseIp } from '../../src/model/ip.ts'
 import { httpGet } from '../../test/helpers/http-get.ts'
@@ -13,10 +13,14 @@ import { readAdminAccess } from '../../test/helpers/platnet-server.ts'
 import { progress } from '../report.ts'
 import type { IdleFigures } from './idle.ts'
 
+const [launcher = '', mode = 'run'] = process.argv.slice(2)
+const dataDir = '/run/platnet-bench'
+const controlSocket = `${dataDir}/control.sock`
+const adminKubeconfig = `${dataDir}/admin.kubeconfig`
 const idleSeconds = Number(process.env['BENCH_IDLE_SECONDS'] ?? 600)
 const services = 100
 const roles: readonly (readonly [string, RegExp])[] = [
-  ['server', /main\.[jt]s\0run\0/],
+  ['server', /main\.[jt]s\0(run|server)\0/],
   ['agent', /main\.[jt]s\0agent\0/],
   ['haproxy', /^\S*haproxy\0/],
 ]
@@ -64,25 +68,45 @@ function kibibytes(file: string, field: string): number {
   return Number(new RegExp(`^${field}:\\s+(\\d+)`, 'm').exec(readFileSync(file, 'utf8'))?.[1])
 }
 
-async function waitReady(): Promise<void> {
+/** Resolves when `/readyz` of the port answers 200, and returns how long after `sinceMs` that was. */
+async function waitReady(port: number, sinceMs: number): Promise<number> {
   for (;;) {
     const access = await readAdminAccess(adminKubeconfig).catch(() => undefined)
-    const answer = access && (await httpGet({ ...access, port: 10250, path: '/readyz' }).catch(() => undefined))
-    if (answer?.status === 200) return
+    const answer = access && (await httpGet({ ...access, port, path: '/readyz' }).catch(() => undefined))
+    if (answer?.status === 200) return performance.now() - sinceMs
     await sleep(20)
   }
 }
 
+const programs: RunningProgram[] = []
+
+/** Starts a command of the program and returns how long it takes to be ready, in ms. */
+async function start(command: string, port: number, flags: readonly string[]): Promise<number> {
+  const args = [command, '--data-dir', dataDir, '--log-level', 'warn', ...flags]
+  const sinceMs = performance.now()
+  programs.push(await runProgram(launcher, args, { background: true, stdout: 2, stderr: 2 }))
+  return waitReady(port, sinceMs)
+}
+
+async function startAll(): Promise<IdleFigures['starts']> {
+  const cni = ['--cni-conf-dir', `${dataDir}/net.d`, '--cni-cache-dir', `${dataDir}/cni`]
+  const node = ['--control-socket', controlSocket, '--node-name', 'demo', '--node-ip', nodeAddress, ...cni]
+  if (mode === 'run') return [{ command: 'run', ms: await start('run', 10_250, node) }]
+  const serverMs = await start('server', 6443, [])
+  const agentMs = await start('agent', 10_250, ['--kubeconfig', `${dataDir}/agent.kubeconfig`, ...node])
+  return [
+    { command: 'server', ms: serverMs },
+    { command: 'agent', ms: agentMs },
+  ]
+}
+
 async function measure(): Promise<IdleFigures> {
   await new Lab().build()
-  const daemon = new PlatnetDaemon(nodeAddress, ['--log-level', 'warn'])
-  const startedMs = performance.now()
-  await daemon.start()
-  await waitReady()
-  const startMs = performance.now() - startedMs
+  mkdirSync(dataDir, { mode: 0o700 })
+  const starts = await startAll()
   const api = await HttpClusterApi.connect(adminKubeconfig, controlSocket)
   await createServices(api)
-  progress(`${services} Services are applied; waiting ${idleSeconds} s`)
+  progress(`${mode}: ${services} Services are applied; waiting ${idleSeconds} s`)
   // A minute for what a start leaves to be done; the processor time counts from there.
   await sleep(Math.min(60, idleSeconds / 2) * 1000)
   const before = listProcesses()
@@ -95,8 +119,8 @@ async function measure(): Promise<IdleFigures> {
     ownMiB: kibibytes(`/proc/${pid}/smaps_rollup`, 'Pss') / 1024,
     cpuPercent: (100 * (cpuMs(pid) - beforeMs)) / tookMs,
   }))
-  await daemon.kill()
-  return { command: 'run', startMs, processes }
+  for (const program of programs) program.kill('SIGKILL')
+  return { mode, starts, processes }
 }
 
 process.stdout.write(`${JSON.stringify(await measure())}\n`)

@@ -1,11 +1,12 @@
 import path from 'node:path'
 import { runIsolated } from '../../src/demo/isolate.ts'
-import { type BenchReport, measureAlone } from '../report.ts'
+import { type BenchReport, type BenchRow, measureAlone } from '../report.ts'
 
-/** The processes of one command at rest. */
+/** The processes of one way to run the program, at rest. */
 export interface IdleFigures {
-  readonly command: string
-  readonly startMs: number
+  /** `run`, or `apart` for `platnet server` and `platnet agent` by themselves. */
+  readonly mode: string
+  readonly starts: readonly { readonly command: string; readonly ms: number }[]
   /** By the role of the process: `server`, `agent`, `haproxy`. */
   readonly processes: readonly {
     readonly role: string
@@ -15,35 +16,48 @@ export interface IdleFigures {
   }[]
 }
 
-/** `platnet run`, and its two halves, with all planes and 100 Services, after some minutes without a change (`BENCH_IDLE_SECONDS`, 600). */
+const checkout = path.resolve(import.meta.dirname, '../..')
+
+/**
+ * `platnet run`, then `platnet server` and `platnet agent`, with all planes and 100 Services, after some minutes without a change:
+ * `BENCH_IDLE_SECONDS` (600), `BENCH_IDLE_MODES` (run,apart), `BENCH_IDLE_PROGRAM`, the launcher of an unpacked package.
+ */
 export async function benchIdle(): Promise<BenchReport> {
+  const modes = (process.env['BENCH_IDLE_MODES'] ?? 'run,apart').split(',')
+  const rows: BenchRow[] = []
+  for (const mode of modes) rows.push(...rowsOf(await measure(mode)))
+  return { name: 'idle', rows }
+}
+
+async function measure(mode: string): Promise<IdleFigures> {
   const program = path.join(import.meta.dirname, 'idle.program.ts')
-  const { exitCode, stdout } = await runIsolated(program, [], {
+  const launcher = process.env['BENCH_IDLE_PROGRAM'] ?? path.join(checkout, 'scripts/platnet')
+  const { exitCode, stdout } = await runIsolated(program, [launcher, mode], {
     signal: AbortSignal.timeout(3_600_000),
     stdout: 'pipe',
   })
   if (exitCode !== 0) throw new Error(`the measurement ended with exit code ${exitCode}\n${stdout}`)
-  const figures = JSON.parse(stdout.trimEnd().split('\n').at(-1) ?? '') as IdleFigures
-  return { name: 'idle', rows: rowsOf(figures) }
+  return JSON.parse(stdout.trimEnd().split('\n').at(-1) ?? '') as IdleFigures
 }
 
-function rowsOf({ startMs, processes }: IdleFigures) {
+function rowsOf({ mode, starts, processes }: IdleFigures): BenchRow[] {
   const sum = (pick: (process: IdleFigures['processes'][number]) => number) =>
     processes.reduce((total, process) => total + pick(process), 0)
+  const row = (what: string, unit: string, value: number) => measureAlone(`${mode}, ${what}`, unit, value)
   return [
-    measureAlone('platnet run: start to ready', 'ms', startMs),
+    ...starts.map(({ command, ms }) => row(`platnet ${command}: start to ready`, 'ms', ms)),
     ...processes.flatMap(({ role, residentMiB, ownMiB, cpuPercent }) => [
-      measureAlone(`${role}: resident memory`, 'MiB', residentMiB),
-      measureAlone(`${role}: proportional share of it`, 'MiB', ownMiB),
-      measureAlone(`${role}: processor time`, '% of a core', cpuPercent),
+      row(`${role}: resident memory`, 'MiB', residentMiB),
+      row(`${role}: proportional share of it`, 'MiB', ownMiB),
+      row(`${role}: processor time`, '% of a core', cpuPercent),
     ]),
-    measureAlone(
-      'platnet run, all processes: proportional share of memory',
+    row(
+      'all processes: proportional share of memory',
       'MiB',
       sum(({ ownMiB }) => ownMiB),
     ),
-    measureAlone(
-      'platnet run, all processes: processor time',
+    row(
+      'all processes: processor time',
       '% of a core',
       sum(({ cpuPercent }) => cpuPercent),
     ),
