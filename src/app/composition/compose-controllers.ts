@@ -103,7 +103,7 @@ export class ControllersSide implements Component {
             rootCaPem,
             eventTtlMs: () => live.values.controllers.eventTtl,
             nodeGraceMs: () => live.values.controllers.nodeMonitorGracePeriod,
-            autoscaling: autoscalingSettings(controllers),
+            autoscaling: liveAutoscaling(live),
             leaseMs: controllers.leaderElectLeaseDuration,
             ...identity,
             metrics,
@@ -139,15 +139,25 @@ export class ControllersSide implements Component {
   }
 }
 
-type ControllerOptions = AppContext['options']['values']['controllers']
-
-function autoscalingSettings(controllers: ControllerOptions): ControllerManagerParts['autoscaling'] {
+/** Most are read at each use, so that a change holds from the next pass over an autoscaler on. */
+function liveAutoscaling(live: AppContext['live']): ControllerManagerParts['autoscaling'] {
+  const read = () => live.values.controllers
   return {
-    syncPeriodMs: controllers.horizontalPodAutoscalerSyncPeriod,
-    downscaleStabilizationMs: controllers.horizontalPodAutoscalerDownscaleStabilization,
-    tolerance: controllers.horizontalPodAutoscalerTolerance,
-    cpuInitializationPeriodMs: controllers.horizontalPodAutoscalerCpuInitializationPeriod,
-    initialReadinessDelayMs: controllers.horizontalPodAutoscalerInitialReadinessDelay,
-    concurrentSyncs: controllers.concurrentHorizontalPodAutoscalerSyncs,
+    concurrentSyncs: read().concurrentHorizontalPodAutoscalerSyncs,
+    get syncPeriodMs() {
+      return read().horizontalPodAutoscalerSyncPeriod
+    },
+    get downscaleStabilizationMs() {
+      return read().horizontalPodAutoscalerDownscaleStabilization
+    },
+    get tolerance() {
+      return read().horizontalPodAutoscalerTolerance
+    },
+    get cpuInitializationPeriodMs() {
+      return read().horizontalPodAutoscalerCpuInitializationPeriod
+    },
+    get initialReadinessDelayMs() {
+      return read().horizontalPodAutoscalerInitialReadinessDelay
+    },
   }
 }

@@ -131,10 +131,15 @@ describe('autoscalers', () => {
   const stamp = () => ({ startTime: new Date(0).toISOString() })
 
   test('a custom resource is scaled by its /scale, up to the limit of its figures, and Events tell it', async () => {
-    cores = { gadget: 1 }
+    // Also of the pod of a later test: the first question makes two readings, and the next reading comes 15 s later.
+    cores = { gadget: 1, steady: 0.6 }
     await makeGadget('gadget', 2)
-    for (const name of ['g1', 'g2']) {
-      await makePod(name, 'gadget')
+    for (const [name, app] of [
+      ['g1', 'gadget'],
+      ['g2', 'gadget'],
+      ['s1', 'steady'],
+    ] as const) {
+      await makePod(name, app)
       await server.call('PATCH', `${core}/pods/${name}/status`, { body: { status: stamp() }, headers: mergePatch })
     }
     await scales('gadget', 'Gadget')
@@ -165,6 +170,16 @@ describe('autoscalers', () => {
     await untilAsync('an Event says it', () => hasEvent('gadget', 'FailedGetScale'))
     await makeGadget('gadget', 6)
     await untilAsync('it is scaled again', async () => (await get(`${gadgets}/gadget`)).spec.size <= 5, 15_000)
+  })
+
+  test('a setting that changes meanwhile holds from the next pass on', async () => {
+    settings.tolerance = 0.5
+    await makeGadget('steady', 1)
+    await scales('steady', 'Gadget')
+    await untilReason('steady', 'ScalingActive', 'ValidMetricFound')
+    assert.equal((await get(`${gadgets}/steady`)).spec.size, 1, 'a ratio of 1.2 is within the tolerance')
+    settings.tolerance = autoscalingDefaults.tolerance
+    await untilAsync('it has grown', async () => (await get(`${gadgets}/steady`)).spec.size === 2, 15_000)
   })
 
   test('a Deployment goes into its range at once, and pods without figures are said', async () => {
