@@ -161,7 +161,10 @@ async function installAndPurgeAtOnce() {
   return { haproxy, files, unit }
 }
 
+const staleCode = '/var/cache/platnet/of-another-version'
+
 async function upgradeUnderLoad() {
+  await machine.sh(`touch ${staleCode}`)
   const loads = [startAsking(askService), startAsking(askIngress)]
   const seen = [await observe()]
   const steps = [
@@ -176,7 +179,8 @@ async function upgradeUnderLoad() {
   await lab.connect()
   const [service, ingress] = await Promise.all(loads.map((finish) => finish()))
   const kept = await machine.sh('cat /etc/platnet/config.yaml')
-  return { seen, service, ingress, isConfigKept: `${kept}\n` === config }
+  const isCodeKept = (await machine.sh(`ls ${staleCode} 2>/dev/null || true`)) !== ''
+  return { seen, service, ingress, isCodeKept, isConfigKept: `${kept}\n` === config }
 }
 
 async function removeAndComeBack() {
@@ -223,6 +227,7 @@ async function main() {
   writeFileSync(join(machine.root, 'etc/lab.corefile'), corefile)
   writeFileSync('/proc/sys/net/ipv4/ip_forward', '1')
   const first = await installAndPurgeAtOnce()
+  await machine.sh('nft add table ip platnetx')
   const [filesBefore, kernelBefore] = [await listFiles(), await listKernel()]
 
   await machine.sh('dpkg -i /root/older.deb')
@@ -235,6 +240,8 @@ async function main() {
   const upgrades = await upgradeUnderLoad()
   const comeBack = await removeAndComeBack()
   const processesBefore = await ourProcesses()
+  // Those of the mode nftables.
+  for (const table of ['ip platnet', 'ip6 platnet']) await machine.sh(`nft add table ${table}`)
   await machine.sh('apt-get purge -y -qq platnet')
   const [filesAfter, kernelAfter] = [await listFiles(), await listKernel()]
   const difference = (one: readonly string[], other: readonly string[]) => one.filter((line) => !other.includes(line))

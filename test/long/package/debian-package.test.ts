@@ -94,8 +94,9 @@ describe('the package on a fresh Debian', { skip }, () => {
     for (const { restarts } of seen.upgrades.seen) assert.equal(restarts, 0)
   })
 
-  test("the operator's configuration is kept", () => {
+  test("the operator's configuration is kept, and code that another version compiled is not", () => {
     assert.equal(seen.upgrades.isConfigKept, true)
+    assert.equal(seen.upgrades.isCodeKept, false)
   })
 
   test('removed it leaves rules and traffic, and installed again it goes on with the same pod', () => {
