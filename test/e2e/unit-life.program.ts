@@ -125,6 +125,26 @@ async function observeRestarts(uid: string) {
   return { first, seen, ...(await load.finish()) }
 }
 
+/** The second process of the service, which the first one supervises. */
+async function agentPid(): Promise<number> {
+  const pid = await machine.show(unit, 'MainPID')
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ')
+  return Number(children.find((child) => isAgent(child)))
+}
+
+function isAgent(pid: string): boolean {
+  return pid !== '' && readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('main.ts\0agent\0')
+}
+
+/** `systemctl reload`, and what a closed terminal and `systemctl kill --signal=HUP` send to the agent as well. */
+async function survivesHangUp(): Promise<boolean> {
+  const pid = await agentPid()
+  await machine.systemctl('reload', unit)
+  process.kill(pid, 'SIGHUP')
+  const status = await platnet('status')
+  return status.includes('proxy') && (await agentPid()) === pid
+}
+
 async function isActive(): Promise<boolean> {
   return (await machine.show(unit, 'ActiveState')) === 'active'
 }
@@ -161,6 +181,7 @@ try {
   const restarts = await observeRestarts(uid)
   const isReported = async () => /dns: \d+ names/.test(await machine.show(unit, 'StatusText'))
   await untilAsync('the status line says what the agent serves', isReported, deadlineMs)
+  const isKeptAtHangUp = await survivesHangUp()
   await lab.deletePod('web')
   await lab.waitGone('web')
   await lab.waitClean()
@@ -173,6 +194,7 @@ try {
     rulesAtReady,
     firstLine,
     ...restarts,
+    isKeptAtHangUp,
     rulesBeforeStop,
     rulesAfterStop,
     end,

@@ -43,6 +43,10 @@ describe('platnet run as a unit of a real systemd', { skip }, () => {
     assert.deepEqual(seen.failures, [])
   })
 
+  test('at a reload and a hang-up the agent runs on', () => {
+    assert.equal(seen.isKeptAtHangUp, true)
+  })
+
   test('the rules outlive it; cleanup removes them, says so, and leaves those of others', () => {
     assert.equal(seen.rulesAfterStop, seen.rulesBeforeStop)
     assert.equal(seen.rulesAfterCleanup, 0)

@@ -13,7 +13,7 @@ import { agentArguments } from '../lifecycle/agent-arguments.ts'
 import { type AgentMessage, AgentSupervisor, aliveIntervalMs } from '../lifecycle/agent-supervisor.ts'
 import { Lifecycle } from '../lifecycle/lifecycle.ts'
 import { Pulse } from '../lifecycle/pulse.ts'
-import { reloadOnChange } from '../lifecycle/reload.ts'
+import { leaveReloadToSupervisor, reloadOnChange } from '../lifecycle/reload.ts'
 import { listenForSignals } from '../lifecycle/until-signal.ts'
 import { whenReady } from '../lifecycle/when-ready.ts'
 import { partsOf } from '../option-groups.ts'
@@ -41,6 +41,7 @@ export async function runServer(untraced: AppContext): Promise<RunEnd> {
 export async function runAgent(untraced: AppContext): Promise<RunEnd> {
   const { context, components: tracing } = await composeTracing(untraced, 'platnet-agent')
   const log = agentLog(context)
+  if (process.send) leaveReloadToSupervisor()
   const run = createFastRun()
   const [{ checkBeforeStart }, { composeAgent }] = await Promise.all([
     import('./check.ts'),

@@ -18,6 +18,11 @@ export function reloadOnChange(context: AppContext, processLog: Logger, onRead: 
   if (path !== undefined) new FileWatch(path, () => reload('the configuration file has changed')).start()
 }
 
+/** Keeps the process alive at a SIGHUP that its supervisor gets too: a closed terminal and `systemctl kill` send it to both. */
+export function leaveReloadToSupervisor(): void {
+  process.on('SIGHUP', () => {})
+}
+
 /** Reads the options and puts the live ones into effect. Never throws. */
 export async function readAgain(
   { live, readOptions }: Pick<AppContext, 'live' | 'readOptions'>,

@@ -2,11 +2,12 @@ import assert from 'node:assert/strict'
 import { renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { runProgram } from '../../../../src/host/index.ts'
 import { findFreePort } from '../../../helpers/free-port.ts'
 import { httpGet } from '../../../helpers/http-get.ts'
 import { PlatnetServer } from '../../../helpers/platnet-server.ts'
 import { makeTemporaryFolder } from '../../../helpers/temporary-folder.ts'
-import { untilAsync } from '../../../helpers/until.ts'
+import { until, untilAsync } from '../../../helpers/until.ts'
 
 test('a running server follows its configuration file, and a broken one changes nothing', async (t) => {
   const folder = makeTemporaryFolder(t)
@@ -40,4 +41,24 @@ test('a running server follows its configuration file, and a broken one changes 
   assert.equal(await write(), 413)
   replace('maxObjectBytes: 1Mi\n')
   await untilAsync('the limit of the repaired file holds', async () => (await write()) === 201, 10_000)
+})
+
+test('SIGHUP reads the options again, and SIGUSR1 opens no debugger and ends nothing', async (t) => {
+  const program = join(import.meta.dirname, '../../../../scripts/platnet')
+  const places = [`--data-dir=${join(makeTemporaryFolder(t), 'data')}`, `--secure-port=${await findFreePort()}`]
+  const args = ['server', '--components=api', '--bind-address=127.0.0.1', '--log-format=json', ...places]
+  const server = await runProgram(program, args, { background: true, stdout: 'pipe', stderr: 'pipe' })
+  t.after(() => server.kill('SIGKILL'))
+  let said = ''
+  for (const stream of [server.stdout, server.stderr])
+    stream?.on('data', (chunk) => {
+      said += chunk
+    })
+  await until('it serves', () => said.includes('listening'), 20_000)
+  server.kill('SIGUSR1')
+  server.kill('SIGHUP')
+  await until('SIGHUP is heard', () => said.includes('"because":"SIGHUP"'), 10_000)
+  server.kill('SIGTERM')
+  assert.equal((await server.exited).exitCode, 0)
+  assert.doesNotMatch(said, /Debugger/)
 })
