@@ -10,6 +10,12 @@ export const dnsMirror = 'platnet-dns'
 
 const labels = { 'k8s-app': 'kube-dns' } as const
 
+/** By these `kubectl cluster-info` names the Service. */
+const serviceLabels = { ...labels, 'kubernetes.io/cluster-service': 'true', 'kubernetes.io/name': 'CoreDNS' } as const
+
+/** By these the usual configurations of Prometheus find its metrics, as in the manifests of CoreDNS. */
+const serviceAnnotations = { 'prometheus.io/scrape': 'true', 'prometheus.io/port': String(dnsMetricsPort) } as const
+
 const ports = [
   { name: 'dns', protocol: 'UDP', port: dnsPort, targetPort: dnsPort },
   { name: 'dns-tcp', protocol: 'TCP', port: dnsPort, targetPort: dnsPort },
@@ -32,7 +38,7 @@ export function kubeDnsService(addresses: readonly Ip[]): ApiObject {
   return {
     apiVersion: 'v1',
     kind: 'Service',
-    metadata: { name: kubeDns.name, labels },
+    metadata: { name: kubeDns.name, labels: serviceLabels, annotations: serviceAnnotations },
     spec: {
       type: 'ClusterIP',
       clusterIP: addresses[0],

@@ -75,7 +75,9 @@ describe("a node's part of the Service kube-dns", () => {
     })
     assert.equal(await ready(), 'False', 'after a clean stop')
     assert.deepEqual(await columns(), ['platnet-dns-n1', '0/1', 'Running', '0'])
-    const { spec } = await call('GET', `${core}/services/kube-dns`)
+    const { metadata, spec } = await call('GET', `${core}/services/kube-dns`)
+    assert.equal(metadata.labels['kubernetes.io/cluster-service'], 'true', 'kubectl cluster-info shows it')
+    assert.deepEqual(metadata.annotations, { 'prometheus.io/scrape': 'true', 'prometheus.io/port': '9153' })
     assert.equal(spec.clusterIP, '10.96.0.10')
     assert.deepEqual(
       spec.ports.map(
