@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 /** Debian's names of architectures by Node's. */
 export const architectures = { x64: 'amd64', arm64: 'arm64' } as const
 
-/** What the program starts, and the libraries that its Node is linked with. */
+/** What the program starts, and the libraries that its Node is linked with. Perl and util-linux are on every Debian (essential). */
 const depends = [
   'iptables',
   'ipset',
@@ -15,8 +15,6 @@ const depends = [
   'haproxy',
   'kmod',
   'procps',
-  'perl-base',
-  'util-linux',
   'libnftables1',
   'libatomic1',
   'libc6 (>= 2.28)',

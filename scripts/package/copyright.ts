@@ -9,10 +9,13 @@ interface Library {
   readonly text: string
 }
 
-/** Renders the notices. Throws for a library that says no license. */
+const apachePlace = 'The text is in /usr/share/common-licenses/Apache-2.0.'
+const apacheText = /Apache License\s+Version 2\.0[\s\S]*?END OF TERMS AND CONDITIONS/g
+
+/** Renders the notices. Debian has the Apache license itself; who owns what, and other notices, stay. Throws for a library that says no license. */
 export function copyrightFile(checkout: string, bundled: readonly string[], nodeFolder: string): string {
   const libraries = [...new Set(bundled.map(libraryFolder).filter((name) => name !== undefined))].sort()
-  const own = ['Files: *', 'License: Apache-2.0', ' The text is in /usr/share/common-licenses/Apache-2.0.'].join('\n')
+  const own = ['Files: *', 'License: Apache-2.0', ` ${apachePlace}`].join('\n')
   const others = libraries.map((folder) => readLibrary(join(checkout, folder)))
   const node = readLibrary(nodeFolder)
   return [own, ...others.map(notice), notice({ ...node, name: 'Node.js (bin/node)' })].join('\n\n').concat('\n')
@@ -32,6 +35,9 @@ function readLibrary(folder: string): Library {
 }
 
 function notice({ name, version, license, text }: Library): string {
-  const lines = text.split('\n').map((line) => (line.trim() === '' ? ' .' : ` ${line.trimEnd()}`))
+  const lines = text
+    .replace(apacheText, apachePlace)
+    .split('\n')
+    .map((line) => (line.trim() === '' ? ' .' : ` ${line.trimEnd()}`))
   return [`Files: ${name} ${version}`, `License: ${license}`, ...(text === '' ? [] : lines)].join('\n')
 }

@@ -40,7 +40,12 @@ function commandPage(node: CommandNode, edition: ManEdition): string {
     ['ARGUMENTS', node.arguments.map((each) => tagged(italic(each.name), each.description)).join('\n')],
     ['OPTIONS', node.options.map((option) => tagged(optionTag(option), choicesAfter(option))).join('\n')],
     ['EXIT STATUS', exitStatus],
-    ...(node.path.length === 0 ? ([['FILES', files]] as const) : []),
+    ...(node.path.length === 0
+      ? ([
+          ['FILES', files],
+          ['ENVIRONMENT', environment],
+        ] as const)
+      : []),
     ['SEE ALSO', seeAlso(node)],
   ])
 }
@@ -77,6 +82,18 @@ const files = [
   ['/run/platnet/agent.sock', 'the control socket of the running agent'],
 ]
   .map(([path = '', meaning = '']) => tagged(italic(path), meaning))
+  .join('\n')
+
+const environment = [
+  ['RUST_LOG', 'the log filter, as that of --log-level'],
+  [
+    'OTEL_EXPORTER_OTLP_ENDPOINT',
+    'the collector of traces; the other variables of OpenTelemetry hold where this one is set',
+  ],
+  ['NODEAGENT_PORT', 'the HTTPS port of the agent, as that of --port'],
+  ['NO_COLOR', 'no colours'],
+]
+  .map(([name = '', meaning = '']) => tagged(bold(name), meaning))
   .join('\n')
 
 function seeAlso(node: CommandNode): string {
@@ -120,7 +137,8 @@ function page(
 ): string {
   const head = `.TH ${roff(name.toUpperCase())} ${section} ${date} "platnet ${version}" "Platnet"`
   const filled = sections.filter(([, text]) => text !== '')
-  return [head, ...filled.map(([title, text]) => `.SH ${title}\n${text}`)].join('\n').concat('\n')
+  // Names of options and lists of them are long: lines are ragged, and no word is broken.
+  return [head, '.ad l', '.nh', ...filled.map(([title, text]) => `.SH ${title}\n${text}`)].join('\n').concat('\n')
 }
 
 /** A tagged paragraph; the tag is roff already. */
@@ -136,10 +154,11 @@ function italic(text: string): string {
   return `\\fI${roff(text)}\\fR`
 }
 
-/** Escapes what roff reads as its own: backslashes, hyphens, and a dot or quote at the beginning of a line. */
+/** Escapes what roff reads as its own: backslashes, hyphens, and a dot or quote at the beginning of a line. A list without spaces may break. */
 function roff(text: string): string {
   return text
     .replaceAll('\\', '\\e')
     .replaceAll('-', '\\-')
+    .replaceAll(/,(?=\S)/g, ',\\:')
     .replaceAll(/^(['.])/gm, '\\&$1')
 }
