@@ -10,10 +10,10 @@ export const dnsMirror = 'platnet-dns'
 
 const labels = { 'k8s-app': 'kube-dns' } as const
 
-/** By these `kubectl cluster-info` names the Service. */
+/** The labels by which `kubectl cluster-info` finds the Service. */
 const serviceLabels = { ...labels, 'kubernetes.io/cluster-service': 'true', 'kubernetes.io/name': 'CoreDNS' } as const
 
-/** By these the usual configurations of Prometheus find its metrics, as in the manifests of CoreDNS. */
+/** The annotations by which usual configurations of Prometheus find its metrics, as in the manifests of CoreDNS. */
 const serviceAnnotations = { 'prometheus.io/scrape': 'true', 'prometheus.io/port': String(dnsMetricsPort) } as const
 
 const ports = [
