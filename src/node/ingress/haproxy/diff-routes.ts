@@ -22,6 +22,11 @@ interface RouteCommands {
   readonly after: readonly Command[]
 }
 
+/** In this order of new paths, and the other one of paths that go, no request meets a shorter path in place of its own. */
+function longestFirst(one: MapEntry, other: MapEntry): number {
+  return other.key.length - one.key.length
+}
+
 /** Compares the entries of these patterns. A map that changes in many entries is written anew in one transaction. */
 export function diffRoutes(
   { routes: held, hasBrokenMaps }: Pick<Holding, 'routes' | 'hasBrokenMaps'>,
@@ -39,11 +44,12 @@ export function diffRoutes(
       before.push(...replaceMap(name, wanted))
       continue
     }
-    before.push(...addEntries(added), ...changed.map(setEntry))
+    before.push(...addEntries(added.toSorted(longestFirst)), ...changed.map(setEntry))
   }
   for (const name of routeMaps) {
     const { changed, removed } = changes[name]
-    if (changed.length + removed.length <= maxSingleChanges) after.push(...removed.map(deleteEntry))
+    if (changed.length + removed.length <= maxSingleChanges)
+      after.push(...removed.toSorted(longestFirst).reverse().map(deleteEntry))
   }
   return { before, after }
 }

@@ -1,4 +1,5 @@
 import { handoverRules } from './handover.ts'
+import { isPlain } from './plain-request.ts'
 import { type HaproxySettings, type TracedShare, writesLines } from './settings.ts'
 import { codeConditions, countedCodes } from './status-codes.ts'
 
@@ -15,22 +16,23 @@ const validTraceparent =
   '^(?:00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}|(?!00|ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:-.*)?)$'
 
 /**
- * The rules of a listener, from the connection to the choice of a proxy. Most requests end at `allow`; the rules after it are for requests
- * whose route is not found by one look.
+ * The rules of a listener, from the connection to the choice of a proxy. Most requests end at the first `allow`, most others at the second: the
+ * rules after it are for requests whose route is not found by one look.
  */
 export function listenerRules(settings: HaproxySettings): readonly string[] {
   return [
     `unique-id-format ${requestIdFormat}`,
     ...connectionRules(settings),
+    ...rateRules(settings),
+    ...plainRequestRules(settings),
     ...lineRules(settings),
     ...handoverRules,
     ...strictnessRules(),
-    ...limitRules(settings),
+    ...bodyRules(settings),
     ...headerRules(settings),
     ...logRules(settings),
     ...knownRouteRules(),
-    trackRule,
-    'http-request allow if { var(txn.route) -m found }',
+    ...endIfRouted,
     ...otherRouteRules(settings),
     trackRule,
     ...countRules(),
@@ -49,6 +51,27 @@ function connectionRules({ limits }: HaproxySettings): readonly string[] {
   return connectionsPerClient === 0 ? [track, client] : [track, reject, client]
 }
 
+const isRouted = '{ var(txn.route) -m found }'
+/** Sets the counters of the Ingress; does nothing without a route, or where they are set. */
+const trackRule = `http-request track-sc0 var(txn.route),field(2,|,0) table ${countersTable}`
+const endIfRouted = [trackRule, `http-request allow if ${isRouted}`]
+
+/**
+ * Serves a plain request by as few rules as can be: nothing of it is refused, dropped or replaced. The rules after these take all other requests, and
+ * every request where traces are exported. They make the headers anew, as the client may have sent some of their names.
+ */
+function plainRequestRules(settings: HaproxySettings): readonly string[] {
+  if (settings.tracing !== undefined) return []
+  return [
+    `http-request set-var(txn.route) ${lookedUp} if ${isPlain}`,
+    ...clientRules,
+    `http-request add-header x-request-id %[unique-id] if ${isRouted}`,
+    `http-request add-header traceparent ${madeTraceparent} if ${isRouted}`,
+    ...logRules(settings),
+    ...endIfRouted,
+  ]
+}
+
 /** Refuses what haproxy 2.6 lets through although RFC 9112 calls it ambiguous or wrong. */
 function strictnessRules(): readonly string[] {
   const refuse = 'http-request deny deny_status 400 if'
@@ -61,18 +84,21 @@ function strictnessRules(): readonly string[] {
   ]
 }
 
-function limitRules({ limits }: HaproxySettings): readonly string[] {
-  const { maxBodyBytes, requestsPerClient } = limits
-  return [
-    ...(requestsPerClient === 0
-      ? []
-      : [`http-request deny deny_status 429 if { sc_http_req_rate(1) gt ${requestsPerClient} }`]),
-    ...(maxBodyBytes === 0 ? [] : [`http-request deny deny_status 413 if { req.body_size gt ${maxBodyBytes} }`]),
-  ]
+function rateRules({ limits }: HaproxySettings): readonly string[] {
+  const { requestsPerClient } = limits
+  if (requestsPerClient === 0) return []
+  return [`http-request deny deny_status 429 if { sc_http_req_rate(1) gt ${requestsPerClient} }`]
+}
+
+function bodyRules({ limits }: HaproxySettings): readonly string[] {
+  const { maxBodyBytes } = limits
+  return maxBodyBytes === 0 ? [] : [`http-request deny deny_status 413 if { req.body_size gt ${maxBodyBytes} }`]
 }
 
 /** Tells that the target is an absolute URL (RFC 9112 section 3.2.2). haproxy writes every target of HTTP/2 so. */
 const absolute = '!{ url_beg / } !{ fc_http_major 2 } !{ url -m str * }'
+
+const lookedUp = "'base,concat(/#),map_beg(paths.map)'"
 
 /**
  * Finds the route (`txn.route`, `PROXY|CLASS|INGRESS`) of a request by one look, where its host is written as in an Ingress and one of the paths
@@ -81,8 +107,7 @@ const absolute = '!{ url_beg / } !{ fc_http_major 2 } !{ url -m str * }'
 function knownRouteRules(): readonly string[] {
   const isKnown = '{ req.fhdr(host) -m str -M -f hosts.map }'
   return [
-    "http-request set-var(txn.route) 'base,concat(/#),map_beg(paths.map)' " +
-      `if { url_beg / } ${isKnown} or { fc_http_major 2 } { path -m found } ${isKnown}`,
+    `http-request set-var(txn.route) ${lookedUp} if { url_beg / } ${isKnown} or { fc_http_major 2 } { path -m found } ${isKnown}`,
   ]
 }
 
@@ -120,6 +145,14 @@ function fallbackRules(): readonly string[] {
   ]
 }
 
+/** Says to the backend who the client is. */
+const clientRules = [
+  'http-request add-header x-forwarded-for %[var(sess.client)]',
+  'http-request add-header x-forwarded-proto %[ssl_fc,iif(https,http)]',
+  'http-request add-header x-forwarded-host %[req.fhdr(host)]',
+  'http-request add-header x-forwarded-port %fp',
+]
+
 /** Headers that say who the client is, in both spellings, and those that are for this hop alone. */
 const droppedHeaders = '^(?:forwarded$|x[-_]forwarded[-_]|connection$|keep-alive$|proxy-connection$|http2-settings$)'
 
@@ -128,10 +161,7 @@ function headerRules({ tracing }: HaproxySettings): readonly string[] {
   const upgrade = 'req.fhdr(upgrade)'
   return [
     `http-request del-header '${droppedHeaders}' -m reg`,
-    'http-request add-header x-forwarded-for %[var(sess.client)]',
-    'http-request add-header x-forwarded-proto %[ssl_fc,iif(https,http)]',
-    'http-request add-header x-forwarded-host %[req.fhdr(host)]',
-    'http-request add-header x-forwarded-port %fp',
+    ...clientRules,
     // A backend that changed to HTTP/2 would serve requests that no rule has seen.
     `http-request del-header upgrade if { ${upgrade} -m sub -i h2c }`,
     // Other names in Connection would make the next proxy drop the headers above.
@@ -178,10 +208,13 @@ function traceRules(tracing: TracedShare | undefined): readonly string[] {
     `http-request set-header x-request-id %[unique-id] unless ${isRequestId}`,
     `http-request del-header tracestate unless ${isTraced}`,
     ...(tracing === undefined
-      ? [`http-request set-header traceparent 00-%[unique-id]-%[unique-id,bytes(16)]-00 unless ${isTraced}`]
+      ? [`http-request set-header traceparent ${madeTraceparent} unless ${isTraced}`]
       : spanRules(tracing, isTraced)),
   ]
 }
+
+/** A trace that begins here; its only span of this proxy needs no identifier that differs from those of other traces. */
+const madeTraceparent = '00-%[unique-id]-0000000000000001-00'
 
 /** 32 decimal digits, which are hexadecimal ones too: the seconds, and 18 at random. haproxy makes them several times faster than a UUID. */
 const requestIdFormat = `0000%Ts${'%[rand(900000000),add(100000000)]'.repeat(2)}`
@@ -204,9 +237,6 @@ function logRules(settings: HaproxySettings): readonly string[] {
     logText('logid', 'req.fhdr(x-request-id)', 128),
   ]
 }
-
-/** Sets the counters of the Ingress; does nothing without a route, or where they are set. */
-const trackRule = `http-request track-sc0 var(txn.route),field(2,|,0) table ${countersTable}`
 
 /**
  * Counts every answer, also those that haproxy makes itself, by `CLASS|INGRESS` and status code. Only the sample `sc_inc_gpc` counts there: rules for

@@ -297,7 +297,7 @@ describe('haproxy outlives the driver', { skip: haproxySkipReason() }, () => {
     await new HaproxyProcess(lab.folder).ask(async (socket) => {
       for (const command of disorder) assert.equal(await socket.ask(command), '')
     })
-    assert.equal(await portOf(lab, 'a.example.com'), 404)
+    assert.equal(await portOf(lab, 'A.example.com'), 404)
     assert.equal(await portOf(lab, 'b.example.com', '/x/y'), first)
     await lab.restartDriver()
     await lab.driver.apply(table, wholeChange(table))
