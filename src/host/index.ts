@@ -28,10 +28,16 @@ export {
 export { localAddresses } from './local-addresses.ts'
 export { makeFolder } from './make-folder.ts'
 export { type Capability, probeNamespaces } from './namespace-probes.ts'
-export { NetfilterSocket } from './netfilter-socket.ts'
+export { type ListEnd, NetfilterSocket } from './netfilter-socket.ts'
 export { createNetns, deleteNetns, isNamespace, listNetns } from './netns.ts'
 export { NetnsMaker } from './netns-maker.ts'
 export { type NftCommit, type NftListener, NftMonitor } from './nft-monitor.ts'
+export {
+  NftError,
+  type NftSession,
+  type NftSessionKind,
+  openNftSession,
+} from './nftables/index.ts'
 export {
   type Finding,
   type Listener,

@@ -16,8 +16,9 @@ const family = { netlink: 16, netfilter: 12 } as const
 const socketType = 3 | 0o4_000 | 0o2_000_000
 /** `struct nlmsghdr`: its size, and where its fields begin. */
 const header = { bytes: 16, type: 4, flags: 6, sequence: 8 } as const
-/** NLM_F_REQUEST with NLM_F_ACK or NLM_F_DUMP. */
-const flags = { acknowledge: 1 | 4, list: 1 | 0x300 } as const
+/** NLM_F_REQUEST, alone and with NLM_F_ACK or NLM_F_DUMP; NLM_F_DUMP_INTR. */
+const flags = { ask: 1, acknowledge: 1 | 4, list: 1 | 0x300, interrupted: 0x10 } as const
+const enoent = 2
 /** NLMSG_ERROR; it holds an errno, or 0 for a request that was carried out, and the header of the request. */
 const answerType = 2
 /** NLMSG_DONE ends a list; it holds an errno or 0. */
@@ -30,6 +31,12 @@ const listBytes = 32_768
 const answerBytes = 8_192
 /** Answers to earlier requests that may still wait. */
 const maxStaleAnswers = 16
+
+/**
+ * The end of a list. `changed`: complete, but what it lists changed meanwhile, so it may show neither the state before nor the one
+ * after. `missing`: what it should list does not exist.
+ */
+export type ListEnd = 'complete' | 'changed' | 'missing' | 'failed'
 
 /**
  * A socket to the kernel's packet filter in the network namespace in which it was opened. The kernel carries a request out
@@ -62,15 +69,24 @@ export class NetfilterSocket {
     return errno === 0 || errno === toleratedErrno
   }
 
+  /** Returns the object that the kernel answers with, without netlink's header; undefined where there is none. */
+  ask(request: Request): Buffer | undefined {
+    if (!this.#send(this.#fd, request, flags.ask)) return undefined
+    const answer = this.#receiveAnswer()
+    return answer === undefined || answer.readUInt16LE(header.type) === answerType
+      ? undefined
+      : Buffer.from(answer.subarray(header.bytes))
+  }
+
   /**
    * Hands over each object of a list without netlink's header; its memory is used again after `take` returns. The list has a socket of its own, so
-   * requests may go on meanwhile. Returns whether the list is complete; `take` ends it with false.
+   * requests may go on meanwhile. `take` ends it with false.
    */
-  async list(request: Request, take: (payload: Buffer) => boolean): Promise<boolean> {
+  async list(request: Request, take: (payload: Buffer) => boolean): Promise<ListEnd> {
     const fd = openSocket(this.#calls)
-    if (fd === -1) return false
+    if (fd === -1) return 'failed'
     try {
-      return this.#send(fd, request, flags.list) && (await this.#receiveList(fd, take))
+      return this.#send(fd, request, flags.list) ? await this.#receiveList(fd, take) : 'failed'
     } finally {
       this.#calls.close(fd)
     }
@@ -88,25 +104,34 @@ export class NetfilterSocket {
   }
 
   #receiveErrno(): number | undefined {
+    const answer = this.#receiveAnswer()
+    const isErrno = answer?.readUInt16LE(header.type) === answerType
+    return answer !== undefined && isErrno ? -answer.readInt32LE(header.bytes) : undefined
+  }
+
+  /** Returns the message that answers the last request, in memory that the next one uses again. */
+  #receiveAnswer(): Buffer | undefined {
     for (let attempt = 0; attempt <= maxStaleAnswers; attempt++) {
       const length = Number(this.#calls.recv(this.#fd, this.#answer, BigInt(answerBytes), 0))
       if (length < header.bytes + 4) return undefined
-      if (this.#answer.readUInt32LE(header.sequence) !== this.#sequence) continue
-      const isAnswer = this.#answer.readUInt16LE(header.type) === answerType
-      return isAnswer ? -this.#answer.readInt32LE(header.bytes) : undefined
+      if (this.#answer.readUInt32LE(header.sequence) === this.#sequence)
+        return this.#answer.subarray(0, Math.min(length, this.#answer.readUInt32LE(0)))
     }
     return undefined
   }
 
   /** The kernel makes the next part of the list within each call. */
-  async #receiveList(fd: number, take: (payload: Buffer) => boolean): Promise<boolean> {
+  async #receiveList(fd: number, take: (payload: Buffer) => boolean): Promise<ListEnd> {
     const slice = new TimeSlice()
     const bytes = Buffer.alloc(listBytes)
+    let isChanged = false
     for (;;) {
       const length = Number(this.#calls.recv(fd, bytes, BigInt(listBytes), wholeLength))
-      if (length <= 0 || length > listBytes) return false
-      const state = readPart(bytes.subarray(0, length), take)
-      if (state !== 'more') return state === 'complete'
+      if (length <= 0 || length > listBytes) return 'failed'
+      const part = bytes.subarray(0, length)
+      const state = readPart(part, take)
+      isChanged ||= (part.readUInt16LE(header.flags) & flags.interrupted) !== 0
+      if (state !== 'more') return state === 'complete' && isChanged ? 'changed' : state
       if (slice.spent) await slice.pause()
     }
   }
@@ -120,17 +145,23 @@ function openSocket(calls: Calls): number {
   return calls.socket(family.netlink, socketType, family.netfilter)
 }
 
-function readPart(bytes: Buffer, take: (payload: Buffer) => boolean): 'more' | 'complete' | 'failed' {
+function readPart(bytes: Buffer, take: (payload: Buffer) => boolean): ListEnd | 'more' {
   for (let at = 0; at < bytes.length; ) {
     const length = at + header.bytes + 4 > bytes.length ? 0 : bytes.readUInt32LE(at)
     if (length < header.bytes + 4 || at + length > bytes.length) return 'failed'
     const type = bytes.readUInt16LE(at + header.type)
     const payload = bytes.subarray(at + header.bytes, at + length)
-    if (type === endType) return payload.readInt32LE(0) === 0 ? 'complete' : 'failed'
-    if (type === answerType || !take(payload)) return 'failed'
+    if (type === endType || type === answerType) return endOf(payload.readInt32LE(0), type)
+    if (!take(payload)) return 'failed'
     at += (length + 3) & ~3
   }
   return 'more'
+}
+
+/** A list that cannot begin is answered by an errno alone. */
+function endOf(negativeErrno: number, type: number): ListEnd {
+  if (negativeErrno === -enoent) return 'missing'
+  return negativeErrno === 0 && type === endType ? 'complete' : 'failed'
 }
 
 /** Loads functions of this process' C library. */

@@ -8,11 +8,22 @@ import type { IpFamily } from '../model/ip.ts'
 import type { Logger } from '../observe/index.ts'
 import { type BackgroundOptions, type RunningProgram, runProgram } from './programs/index.ts'
 
-/** The changes of one commit by one process to the tables of iptables. */
+/** A part of a table that changed: a chain or its rules, a set, an element of a set, or without these the table itself. */
+export interface NftTableChange {
+  readonly table: string
+  readonly chain?: string
+  /** Without `key` the set was made or removed, or so many of its elements changed that none is named. Only sets of our own table are reported. */
+  readonly set?: string
+  /** Key of an element that came or went, its bytes in hexadecimal. */
+  readonly key?: string
+}
+
+/** The changes of one commit by one process to the tables of IPv4 or IPv6. */
 export interface NftCommit {
   readonly family: IpFamily
-  /** Chains that were added or removed or whose rules changed. A removed table has no chain. */
-  readonly changes: readonly { readonly table: string; readonly chain?: string }[]
+  readonly changes: readonly NftTableChange[]
+  /** The netlink port of the socket that made the commit, unique in the network namespace. */
+  readonly portId?: number
   /** The pid in the machine's first pid namespace; absent if the kernel does not report it. */
   readonly pid?: number
   /** Name of the program, at most 15 characters: `iptables-nft-re`. */
@@ -28,8 +39,10 @@ export interface NftListener {
 type Start = (file: string, args: readonly string[], options: BackgroundOptions) => Promise<RunningProgram>
 
 const program = join(import.meta.dirname, 'nft-events.pl')
+/** The table whose sets and elements are reported too. */
+const ownTable = 'platnet'
 
-/** Reports changes to the tables of iptables and their authors, through a small program that listens to the kernel and is restarted when it ends. */
+/** Reports changes to the tables of nftables, which those of iptables-nft are too, and their authors, through a small program that listens to the kernel and is restarted when it ends. */
 export class NftMonitor implements Component {
   readonly name = 'nft-monitor'
   readonly #log: Logger
@@ -88,7 +101,11 @@ export class NftMonitor implements Component {
   }
 
   async #runOnce(): Promise<string> {
-    const running = await this.#start('perl', [program], { background: true, stdout: 'pipe', stderr: 'ignore' })
+    const running = await this.#start('perl', [program, ownTable], {
+      background: true,
+      stdout: 'pipe',
+      stderr: 'ignore',
+    })
     this.#program = running
     if (this.#stopping.signal.aborted) running.kill('SIGKILL')
     const reader = new CommitReader({ onCommit: (commit) => this.#tell(commit), onGap: () => this.#tellGap() })
@@ -117,29 +134,32 @@ const families: Readonly<Record<string, IpFamily>> = { ip: 'IPv4', ip6: 'IPv6' }
 /** Combines the lines of `nft-events.pl` to commits. */
 export class CommitReader {
   readonly #listener: NftListener
-  #changes: { readonly family: IpFamily; readonly table: string; readonly chain?: string }[] = []
+  #changes: (NftTableChange & { readonly family: IpFamily })[] = []
 
   constructor(listener: NftListener) {
     this.#listener = listener
   }
 
   readLine(line: string): void {
-    const [kind, ...words] = line.split(' ')
-    if (kind === 'chain' || kind === 'table') this.#note(words)
+    const [kind = '', ...words] = line.split(' ')
     if (kind === 'end') this.#finish(words)
-    if (kind === 'gap') {
+    else if (kind === 'gap') {
       this.#changes = []
       this.#listener.onGap()
-    }
+    } else this.#note(kind, words)
   }
 
-  #note([familyName = '', table, chain]: readonly string[]): void {
+  #note(kind: string, [familyName = '', table, name, key]: readonly string[]): void {
     const family = families[familyName]
     if (family === undefined || table === undefined) return
-    this.#changes.push({ family, table, ...(chain !== undefined && { chain }) })
+    if (kind === 'table') this.#changes.push({ family, table })
+    if (name === undefined) return
+    if (kind === 'chain') this.#changes.push({ family, table, chain: name })
+    if (kind === 'set') this.#changes.push({ family, table, set: name })
+    if (kind === 'element' && key !== undefined) this.#changes.push({ family, table, set: name, key })
   }
 
-  #finish([pid, program]: readonly string[]): void {
+  #finish([pid, portId, program]: readonly string[]): void {
     const changes = this.#changes
     this.#changes = []
     for (const family of new Set(changes.map((change) => change.family))) {
@@ -147,6 +167,7 @@ export class CommitReader {
         family,
         changes: changes.filter((each) => each.family === family).map(({ family: _, ...place }) => place),
         ...(pid !== undefined && pid !== '0' && { pid: Number(pid) }),
+        ...(portId !== undefined && { portId: Number(portId) }),
         ...(program !== undefined && program !== '?' && { program }),
       })
     }

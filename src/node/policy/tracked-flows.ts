@@ -72,8 +72,8 @@ export class TrackedFlows {
       if (connection !== undefined && isWanted(connection)) found.push(connection)
       return connection !== undefined
     }
-    const isComplete = await socket?.list(encodeConnectionList(family), take)
-    return isComplete === true ? found : undefined
+    const end = await socket?.list(encodeConnectionList(family), take)
+    return end === 'complete' ? found : undefined
   }
 
   #removeBySocket({ deletion }: TrackedFlow): boolean {
