@@ -19,7 +19,7 @@ interface NftPlace {
 
 /** A transaction of nftables that did not succeed. */
 export class NftError extends PlatnetError<NftErrorCode> {
-  /** What nft or the kernel said: `File exists`; empty where they said nothing. */
+  /** Text of nft or the kernel: `File exists`; empty where they said nothing. */
   readonly reason: string
   readonly command: string | undefined
   readonly element: string | undefined
@@ -43,7 +43,7 @@ const explanations: Readonly<Record<NftErrorCode, string>> = {
   invalid: 'a text is no list of elements to add or delete',
 }
 
-/** What nft prints of a failure. */
+/** The state of a transaction after a failure. */
 export type FailureKind = 'refused' | 'busy' | 'uncertain' | 'unavailable'
 
 const permission = /Operation not permitted|Unable to initialize Netlink socket|Protocol not supported/

@@ -15,13 +15,13 @@ export interface NftSessionOptions {
   readonly run: Run
   /** Starts a program that stays, in the same namespace. */
   readonly start: StartProgram
-  /** What may be used, the first that works; all unless given. The library works in this process' own namespace only. */
+  /** Ways that may be used, of which the first that works is; all unless given. The library works in this process' own namespace only. */
   readonly kinds?: readonly NftSessionKind[]
 }
 
 /** The way to change tables of nftables. Calls wait for each other. */
 export interface NftSession {
-  /** What runs commands of a usual size. */
+  /** The way for commands of a usual size. */
   readonly kind: NftSessionKind
   /**
    * Runs commands that add or delete elements, or empty sets, as one transaction. With the library the thread waits for it: some

@@ -5,7 +5,7 @@ import type { NftType, SetElement, SetSpec, TableName } from './types.ts'
 
 /** An element as the kernel lists it. */
 export interface ListedElement extends SetElement {
-  /** Of a verdict map, given as a set without data: `jump draw-3`. */
+  /** Data as nft prints it; in a verdict map, given as a set without data, the verdict: `jump draw-3`. */
   readonly data: string
   readonly comment?: string
   /** How long it stays from its making, and from now on. */

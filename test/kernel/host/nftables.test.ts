@@ -117,7 +117,7 @@ describe('nftables, in a network and a pid namespace of its own', { skip, timeou
     assert.equal(seen.gaps, 1)
   })
 
-  test('refused rules and a missing program are told apart', () => {
+  test('refused rules and a missing program have codes of their own', () => {
     assert.equal(seen.refusedRules.code, 'refused')
     assert.equal(seen.refusedRules.element, 'add rule ip x y accept')
     assert.deepEqual(seen.unavailable, { code: 'unavailable', reason: 'the program is missing' })
