@@ -16,8 +16,8 @@ const family = { netlink: 16, netfilter: 12 } as const
 const socketType = 3 | 0o4_000 | 0o2_000_000
 /** `struct nlmsghdr`: its size, and where its fields begin. */
 const header = { bytes: 16, type: 4, flags: 6, sequence: 8 } as const
-/** NLM_F_REQUEST, alone and with NLM_F_ACK or NLM_F_DUMP; NLM_F_DUMP_INTR. */
-const flags = { ask: 1, acknowledge: 1 | 4, list: 1 | 0x300, interrupted: 0x10 } as const
+/** NLM_F_REQUEST, alone and with NLM_F_ACK or NLM_F_DUMP. */
+const flags = { ask: 1, acknowledge: 1 | 4, list: 1 | 0x300 } as const
 const enoent = 2
 /** NLMSG_ERROR; it holds an errno, or 0 for a request that was carried out, and the header of the request. */
 const answerType = 2
@@ -32,11 +32,8 @@ const answerBytes = 8_192
 /** Answers to earlier requests that may still wait. */
 const maxStaleAnswers = 16
 
-/**
- * The end of a list. `changed`: complete, but what it lists changed meanwhile, so it may show neither the state before nor the one
- * after. `missing`: what it should list does not exist.
- */
-export type ListEnd = 'complete' | 'changed' | 'missing' | 'failed'
+/** The end of a list. `missing`: what it should list does not exist. */
+export type ListEnd = 'complete' | 'missing' | 'failed'
 
 /**
  * A socket to the kernel's packet filter in the network namespace in which it was opened. The kernel carries a request out
@@ -124,14 +121,11 @@ export class NetfilterSocket {
   async #receiveList(fd: number, take: (payload: Buffer) => boolean): Promise<ListEnd> {
     const slice = new TimeSlice()
     const bytes = Buffer.alloc(listBytes)
-    let isChanged = false
     for (;;) {
       const length = Number(this.#calls.recv(fd, bytes, BigInt(listBytes), wholeLength))
       if (length <= 0 || length > listBytes) return 'failed'
-      const part = bytes.subarray(0, length)
-      const state = readPart(part, take)
-      isChanged ||= (part.readUInt16LE(header.flags) & flags.interrupted) !== 0
-      if (state !== 'more') return state === 'complete' && isChanged ? 'changed' : state
+      const state = readPart(bytes.subarray(0, length), take)
+      if (state !== 'more') return state
       if (slice.spent) await slice.pause()
     }
   }

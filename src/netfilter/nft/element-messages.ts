@@ -1,6 +1,6 @@
-import { ipFromBytes } from '../../model/ip.ts'
+import { type Ip, ipFromBytes, ipToBigInt } from '../../model/ip.ts'
 import { encodeAttribute, findAttribute, type NetlinkMessage, nested } from '../netlink.ts'
-import { renderClassid } from './address-data.ts'
+import { parseClassid, renderClassid } from './address-data.ts'
 import type { NftType, SetElement, SetSpec, TableName } from './types.ts'
 
 /** An element as the kernel lists it. */
@@ -43,11 +43,16 @@ export function encodeElementList(table: TableName, set: string): NetlinkMessage
   return { type: types.getElements, payload: encodeSetName(table, set) }
 }
 
-/** Asks for one element by the bytes of its key, by `NetfilterSocket.ask`. */
-export function encodeElementQuery(table: TableName, set: string, key: Buffer): NetlinkMessage {
-  const value = encodeAttribute(attribute.key | nested, encodeAttribute(dataValue, key))
+/** Asks for one element of a set without intervals, by `NetfilterSocket.ask`. Throws RangeError for a key that is none of the set. */
+export function encodeElementQuery(table: TableName, spec: SetSpec, key: string): NetlinkMessage {
+  const value = encodeAttribute(attribute.key | nested, encodeAttribute(dataValue, encodeKey(spec, key)))
   const elements = encodeAttribute(listAttribute.elements | nested, encodeAttribute(listItem | nested, value))
-  return { type: types.getElements, payload: Buffer.concat([encodeSetName(table, set), elements]) }
+  return { type: types.getElements, payload: Buffer.concat([encodeSetName(table, spec.name), elements]) }
+}
+
+/** Reads the generation of all tables at the time of an answer, its lower 16 bits. */
+export function readGeneration(payload: Buffer): number {
+  return payload.readUInt16BE(2)
 }
 
 /** Reads the elements of an answer; undefined if it is not in the form of the kernel or of that set. */
@@ -156,6 +161,38 @@ function decodeField(type: NftType, bytes: Buffer): string {
   if (type === 'inet_proto') return protocols[bytes[0] ?? 0] ?? String(bytes[0])
   // A classid has the byte order of the machine.
   return type === 'classid' ? renderClassid(bytes.readUInt32LE(0)) : (ipFromBytes(bytes) ?? '')
+}
+
+function encodeKey({ key: types }: SetSpec, text: string): Buffer {
+  const fields = text.split(separator)
+  if (fields.length !== types.length) throw new RangeError(`${JSON.stringify(text)} has not ${types.length} fields`)
+  return Buffer.concat(
+    types.map((type, index) => {
+      const bytes = encodeField(type, fields[index] ?? '')
+      const padding = types.length === 1 ? 0 : -bytes.length & 3
+      return Buffer.concat([bytes, Buffer.alloc(padding)])
+    }),
+  )
+}
+
+function encodeField(type: NftType, text: string): Buffer {
+  const bytes = Buffer.alloc(fieldBytes[type])
+  if (type === 'inet_service') bytes.writeUInt16BE(Number(text))
+  else if (type === 'inet_proto') bytes[0] = protocolNumber(text)
+  else if (type === 'classid') bytes.writeUInt32LE(parseClassid(text))
+  else
+    bytes.write(
+      ipToBigInt(text as Ip)
+        .toString(16)
+        .padStart(bytes.length * 2, '0'),
+      'hex',
+    )
+  return bytes
+}
+
+function protocolNumber(text: string): number {
+  const [number] = Object.entries(protocols).find(([, name]) => name === text) ?? [text]
+  return Number(number)
 }
 
 /** Libnftnl's own encoding: a byte for the type, one for the length, then the value. */

@@ -5,34 +5,38 @@ import {
   encodeTableQuery,
   type ListedElement,
   readElements,
+  readGeneration,
 } from '../../netfilter/nft/element-messages.ts'
 import { type SetSpec, stateSet, type TableName } from '../../netfilter/nft/types.ts'
 
-/**
- * Hands over each element of a set, in turns with other work. `changed`: some may be missing or stand twice, as the tables
- * changed meanwhile.
- */
-export function listElements(
+/** The end of a list of elements. `changed`: tables changed meanwhile, so elements may be missing or stand twice. */
+type ElementListEnd = ListEnd | 'changed'
+
+/** Hands over each element of a set, in turns with other work. */
+export async function listElements(
   socket: Pick<NetfilterSocket, 'list'>,
   table: TableName,
   spec: SetSpec,
   take: (element: ListedElement) => void,
-): Promise<ListEnd> {
-  return socket.list(encodeElementList(table, spec.name), (payload) => {
+): Promise<ElementListEnd> {
+  const generations = new Set<number>()
+  const end = await socket.list(encodeElementList(table, spec.name), (payload) => {
+    generations.add(readGeneration(payload))
     const elements = readElements(payload, spec)
     elements?.forEach(take)
     return elements !== undefined
   })
+  return end === 'complete' && generations.size > 1 ? 'changed' : end
 }
 
-/** Returns the element of a set that has this key, given by its bytes; undefined where there is none. */
-function findElement(
+/** Returns the element that has this key now, in a set without intervals; undefined where there is none. Takes some ten microseconds. */
+export function findElement(
   socket: Pick<NetfilterSocket, 'ask'>,
   table: TableName,
   spec: SetSpec,
-  key: Buffer,
+  key: string,
 ): ListedElement | undefined {
-  const answer = socket.ask(encodeElementQuery(table, spec.name, key))
+  const answer = socket.ask(encodeElementQuery(table, spec, key))
   return answer && readElements(answer, spec)?.[0]
 }
 
@@ -42,9 +46,8 @@ export function hasTable(socket: Pick<NetfilterSocket, 'ask'>, table: TableName)
 
 /** A mark is a number of 32 bits, as a classid is. */
 const stateSpec: SetSpec = { name: stateSet, key: ['classid'], data: [], isInterval: false }
-const stateKey = Buffer.from([1, 0, 0, 0])
 
 /** Returns the comment of the state's element; undefined where the table, the element or the comment is missing. */
 export function readStateComment(socket: Pick<NetfilterSocket, 'ask'>, table: TableName): string | undefined {
-  return findElement(socket, table, stateSpec, stateKey)?.comment
+  return findElement(socket, table, stateSpec, '0:1')?.comment
 }

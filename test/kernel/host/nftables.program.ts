@@ -10,11 +10,12 @@ import {
   type Run,
   runProgram,
 } from '../../../src/host/index.ts'
+import { nextTurn } from '../../../src/loop/time-slice.ts'
 import type { IpFamily } from '../../../src/model/ip.ts'
 import { decodeKey } from '../../../src/netfilter/nft/element-messages.ts'
 import { renderChange } from '../../../src/netfilter/nft/render-change.ts'
 import type { SetElement } from '../../../src/netfilter/nft/types.ts'
-import { hasTable, listElements, readStateComment } from '../../../src/node/rules/nft-list.ts'
+import { findElement, hasTable, listElements, readStateComment } from '../../../src/node/rules/nft-list.ts'
 import { silentLogger } from '../../../src/observe/logger.ts'
 import { buildRuleset } from '../../helpers/proxy-lab.ts'
 import { until } from '../../helpers/until.ts'
@@ -56,6 +57,11 @@ async function list(family: IpFamily) {
   const found: string[] = []
   const ends = new Set<string>()
   for (const spec of table.sets) ends.add(await listElements(socket, table, spec, (each) => found.push(textOf(each))))
+  const asked = table.sets.filter(({ isInterval }) => !isInterval)
+  const isFound = add.every((element) => {
+    const spec = asked.find(({ name }) => name === element.set)
+    return spec === undefined || findElement(socket, table, spec, element.key)?.data === element.data
+  })
   const missing = await listElements(socket, table, { name: 'none', key: [], data: [], isInterval: false }, () => {})
   const isEqual = found.sort().join('\n') === add.map(textOf).sort().join('\n')
   return {
@@ -63,6 +69,7 @@ async function list(family: IpFamily) {
     ends: [...ends],
     missing,
     isEqual,
+    isFound,
     count: found.length,
     comment: readStateComment(socket, table),
     hasTable: hasTable(socket, table),
@@ -133,6 +140,23 @@ await session.run('flush map ip platnet addresses\n')
 const sessions = []
 for (const kind of ['library', 'interactive', 'program'] as const) sessions.push(await useSession(kind))
 
+async function listDuringChanges(): Promise<string> {
+  const [table] = [{ family: 'IPv4', name: 'platnet' } as const]
+  const spec = { name: 'addresses', key: ['ipv4_addr', 'inet_proto', 'inet_service'], data: ['classid'] } as const
+  const keys = Array.from({ length: 20_000 }, (_, port) => `10.8.0.1 . tcp . ${port + 1} : 1:1`)
+  await session.run(`add element ip platnet addresses { ${keys.join(', ')} }\n`)
+  let isListed = false
+  const listed = listElements(socket, table, { ...spec, isInterval: false }, () => {}).finally(() => {
+    isListed = true
+  })
+  while (!isListed) {
+    await session.run('add element ip platnet health { 7 }\ndelete element ip platnet health { 7 }\n')
+    await nextTurn()
+  }
+  return listed
+}
+const duringChanges = await listDuringChanges()
+
 // Other objects of the table, and another table whose sets are of no interest.
 const places = ({ changes }: NftCommit) =>
   changes.map(({ table, chain = '', set = '' }) => [table, chain, set].join(' ')).filter((place) => /x/.test(place))
@@ -155,5 +179,7 @@ const unavailable = await openNftSession({ run: noProgram, start: runProgram, ki
 )
 await session.close()
 await monitor.stop({ signal: AbortSignal.timeout(5_000) })
-process.stdout.write(JSON.stringify({ lists, sessions, objects, refusedRules, unavailable, draws, gaps: gaps.length }))
+process.stdout.write(
+  JSON.stringify({ lists, sessions, objects, refusedRules, unavailable, draws, duringChanges, gaps: gaps.length }),
+)
 process.exit(0)
