@@ -90,7 +90,7 @@ async function start(command: string, port: number, flags: readonly string[]): P
 
 async function startAll(): Promise<IdleFigures['starts']> {
   const cni = ['--cni-conf-dir', `${dataDir}/net.d`, '--cni-cache-dir', `${dataDir}/cni`]
-  const node = ['--control-socket', controlSocket, '--node-name', 'demo', '--node-ip', nodeAddress, ...cni]
+  const node = ['--control-socket', controlSocket, '--node-ip', nodeAddress, ...cni]
   if (mode === 'run') return [{ command: 'run', ms: await start('run', 10_250, node) }]
   const serverMs = await start('server', 6443, [])
   const agentMs = await start('agent', 10_250, ['--kubeconfig', `${dataDir}/agent.kubeconfig`, ...node])

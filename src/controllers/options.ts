@@ -101,7 +101,7 @@ export const controllerOptions = declareOptions({
     reload: 'restart',
     commands,
     description:
-      'How long after its last renewal a leader keeps the Lease; it renews every 2/15 of that time and stops leading after 2/3 without a renewal',
+      'How long after its last renewal a leader keeps the Lease; it renews every third of that time and stops leading after two thirds without a renewal',
   },
   leaderElect: {
     schema: flagValue,

@@ -8,6 +8,9 @@ export interface ElectionTiming {
   readonly leaseMs: number
   /** A leader that could not renew for this long stops leading. */
   readonly renewDeadlineMs: number
+  /** The wait of a leader after a renewal. Each costs a write and wakes every watcher of leases. */
+  readonly renewMs: number
+  /** The wait after an attempt that failed, and of other candidates. */
   readonly retryMs: number
   /** The wait before taking over from a leader that is gone: the server may still process its last requests. */
   readonly settleMs: number
@@ -15,10 +18,10 @@ export interface ElectionTiming {
 
 const defaultTiming = timingOfLease(15_000)
 
-/** Returns the timing for a lease duration, in the proportions of Kubernetes: 15 s, 10 s and 2 s. */
+/** Returns the timing for a lease duration, in the proportions of Kubernetes: 15 s, 10 s and 2 s; a leader renews every 5 s. */
 export function timingOfLease(leaseMs: number): ElectionTiming {
   const settleMs = Math.min(1_000, leaseMs / 15)
-  return { leaseMs, renewDeadlineMs: (leaseMs * 2) / 3, retryMs: (leaseMs * 2) / 15, settleMs }
+  return { leaseMs, renewDeadlineMs: (leaseMs * 2) / 3, renewMs: leaseMs / 3, retryMs: (leaseMs * 2) / 15, settleMs }
 }
 
 export interface ElectionOptions {
@@ -88,22 +91,26 @@ export class LeaderElection implements Component {
   async #run(): Promise<void> {
     const { signal } = this.#stopping
     while (!signal.aborted) {
-      await this.#attempt()
-      const { retryMs, settleMs } = this.#timing
-      const pauseMs = this.#goneSinceMs === undefined ? retryMs : Math.min(retryMs, settleMs)
+      const isHeld = await this.#attempt()
+      const { renewMs, retryMs, settleMs } = this.#timing
+      const otherMs = this.#goneSinceMs === undefined ? retryMs : Math.min(retryMs, settleMs)
+      const pauseMs = isHeld ? renewMs : otherMs
       await sleep(pauseMs, undefined, { signal }).catch(() => {})
     }
   }
 
-  async #attempt(): Promise<void> {
+  /** Returns whether this process holds the lease and has just written it. */
+  async #attempt(): Promise<boolean> {
     const startedMs = performance.now()
     const deadline = AbortSignal.timeout(this.#timing.renewDeadlineMs)
     try {
       const isHeld = await this.#acquireOrRenew(AbortSignal.any([this.#stopping.signal, deadline]))
       if (isHeld) this.#lead(startedMs)
       else if (this.#isLeader) this.#lose('another process holds the lease')
+      return isHeld
     } catch (error) {
       if (!this.#stopping.signal.aborted) this.#options.log.debug('the lease was not written', { error })
+      return false
     }
   }
 
@@ -111,7 +118,7 @@ export class LeaderElection implements Component {
     return (await this.#renewObserved(signal)) || (await this.#acquire(signal))
   }
 
-  /** Renews the observed version of the lease without reading it, as client-go does: one request every 2 s instead of two. */
+  /** Renews the observed version of the lease without reading it, as client-go does: one request instead of two. */
   async #renewObserved(signal: AbortSignal): Promise<boolean> {
     const held = this.#observed
     if (!this.#isLeader || held?.spec.holderIdentity !== this.#options.identity) return false

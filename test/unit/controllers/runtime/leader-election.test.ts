@@ -7,7 +7,7 @@ import { silentLogger } from '../../../../src/observe/index.ts'
 import { until } from '../../../helpers/until.ts'
 
 const forever = { signal: new AbortController().signal }
-const quick = { leaseMs: 150, renewDeadlineMs: 100, retryMs: 20, settleMs: 10 }
+const quick = { leaseMs: 150, renewDeadlineMs: 100, renewMs: 40, retryMs: 20, settleMs: 10 }
 
 /** One lease with compare-and-swap, as the API keeps it; `away` makes every request fail. */
 class MemoryLock implements LeaseLock {
@@ -101,7 +101,7 @@ describe('leader election', () => {
     const gone = new Set(['dead'])
     const spec = { leaseDurationSeconds: 3600, acquireTime: '', renewTime: '', leaseTransitions: 0 }
     const held = await lock.create({ ...spec, holderIdentity: 'elsewhere' })
-    const timing = { leaseMs: 3_600_000, renewDeadlineMs: 60_000, retryMs: 5, settleMs: 20 }
+    const timing = { leaseMs: 3_600_000, renewDeadlineMs: 60_000, renewMs: 30_000, retryMs: 5, settleMs: 20 }
     const candidate = createCandidate(lock, 'next', notes, { timing, isGone: (identity) => gone.has(identity) })
     await candidate.start()
     await sleep(50)
@@ -109,6 +109,21 @@ describe('leader election', () => {
     await lock.replace(held, { ...spec, holderIdentity: 'dead' })
     await until('it leads', () => candidate.isLeader, 30_000)
     assert.equal(lock.held?.spec.holderIdentity, 'next')
+    await candidate.stop(forever)
+  })
+
+  test('a renewal waits longer than an attempt that failed', async () => {
+    const lock = new MemoryLock()
+    const hourMs = 3_600_000
+    const timing = { leaseMs: 3 * hourMs, renewDeadlineMs: 2 * hourMs, renewMs: hourMs, retryMs: 5, settleMs: 5 }
+    const candidate = createCandidate(lock, 'one', [], { timing })
+    lock.away = true
+    await candidate.start()
+    await sleep(20)
+    lock.away = false
+    await until('it leads', () => candidate.isLeader)
+    await sleep(50)
+    assert.equal(lock.held?.resourceVersion, '1')
     await candidate.stop(forever)
   })
 
