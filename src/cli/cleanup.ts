@@ -1,5 +1,6 @@
 import { createInterface } from 'node:readline/promises'
 import { isAgentThere } from '../app/commands/ask-agent.ts'
+import { requirePrivilege } from '../app/commands/check.ts'
 import { cleanupHost, type HostCleanup, podsOfNode } from '../app/commands/cleanup.ts'
 import type { Options } from '../app/context.ts'
 import { exitCodes } from './exit-code.ts'
@@ -32,6 +33,7 @@ export const addCleanupCommand: AddCommand = (program, context) => {
     .option('--keep-pods', 'pods go on running, with their networks', false)
   addOptionFlags(command, 'agent', options).action(async ({ yes, keepPods }: CleanupFlags) => {
     const loaded = await loadCommandOptions(command, context, 'agent')
+    await requirePrivilege()
     if (!yes && !(await isMeant(context, loaded, keepPods))) return context.finish(exitCodes.usage)
     if (await isAgentThere(loaded.values.node.controlSocket))
       context.stderr.write('warning: an agent runs here and makes all of it again; stop Platnet first\n')

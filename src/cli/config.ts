@@ -7,11 +7,11 @@ import { addOptionFlags, type CliContext, loadCommandOptions } from './program.t
 
 /** `platnet config print|validate|schema`. */
 export function addConfigCommand(program: Command, context: CliContext): void {
-  const config = program.command('config').description('show and check options')
+  const config = program.command('config').description('shows and checks options')
   addPrintCommand(config, context)
   config
     .command('validate')
-    .description('check a configuration file')
+    .description('checks a configuration file')
     .argument('<file>')
     .action(async (path: string) => {
       refuseConflicts(loadOptions(optionGroups, { file: await readConfigFile(path) }))
@@ -19,7 +19,7 @@ export function addConfigCommand(program: Command, context: CliContext): void {
     })
   config
     .command('schema')
-    .description('the JSON schema of the configuration file')
+    .description('prints the JSON schema of the configuration file')
     .action(() => {
       context.stdout.write(`${JSON.stringify(fileSchema(optionGroups), undefined, 2)}\n`)
     })
@@ -28,7 +28,7 @@ export function addConfigCommand(program: Command, context: CliContext): void {
 function addPrintCommand(config: Command, context: CliContext): void {
   const print = config
     .command('print')
-    .description('the effective options, each with its source, as a configuration file')
+    .description('prints the effective options, each with its source, as a configuration file')
     .addOption(outputFlag())
     .action(async ({ output }: { output: OutputFormat }) => {
       const { resolved } = await loadCommandOptions(print, context)

@@ -26,7 +26,7 @@ interface Question {
 
 /** `platnet dns query NAME [TYPE]` prints the answer of cluster DNS; exit code 1 if the name does not exist or the query fails. */
 export const addDnsCommand: AddCommand = (program, context) => {
-  const dns = program.command('dns').description("ask the cluster's DNS")
+  const dns = program.command('dns').description("asks the cluster's DNS")
   const command = dns
     .command('query')
     .description('asks one question, shows the answer and where it came from')

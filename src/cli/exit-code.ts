@@ -9,6 +9,9 @@ export { exitCodes }
 
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes]
 
+/** What a command was given cannot be what was meant; ends with exit code 2. */
+export class UsageError extends PlatnetError<'bad-question'> {}
+
 export function exitCodeOf(error: unknown): ExitCode {
   if (error instanceof ConfigError) return exitCodes.usage
   if (error instanceof AskError) return exitCodeOfAsking(error)
@@ -18,6 +21,7 @@ export function exitCodeOf(error: unknown): ExitCode {
 
 function exitCodeOfAsking({ code }: AskError): ExitCode {
   if (code === 'bad-question') return exitCodes.usage
+  if (code === 'no-access') return exitCodes.noPrivilege
   return code === 'not-found' ? exitCodes.failure : exitCodes.unhealthy
 }
 
@@ -25,7 +29,7 @@ function exitCodeOfAsking({ code }: AskError): ExitCode {
 export function renderError(error: unknown, options: { readonly debug: boolean }): string {
   const lines = error instanceof ConfigError ? error.problems : [describeError(error)]
   const { object } = error instanceof PlatnetError ? error : { object: undefined }
-  const remedy = remedyOf(error)
+  const remedy = remedyOf(error) ?? (isPrivilegeError(error) ? 'run it as root' : undefined)
   const stack = options.debug && error instanceof Error ? error.stack : undefined
   const text = [
     ...lines.map((line) => `error: ${line}`),

@@ -1,6 +1,6 @@
 import { askFlow, askService, askUrl, type FlowQuestion } from '../app/commands/ask-agent.ts'
 import type { ServiceAnswer } from '../app/composition/proxy-questions.ts'
-import { exitCodes } from './exit-code.ts'
+import { UsageError } from './exit-code.ts'
 import { type OutputFormat, outputFlag, printAnswer, withProgress } from './output.ts'
 import { type AddCommand, addOptionFlags, type CliContext, loadCommandOptions } from './program.ts'
 
@@ -53,12 +53,7 @@ interface FlowRequest {
 async function explainFlow(context: CliContext, request: FlowRequest): Promise<void> {
   const { inInterface } = request
   const question = parseTarget(request.source, request.target)
-  if (question === undefined) {
-    context.stderr.write(
-      `error: ${JSON.stringify(request.target)} is no target: expected ADDRESS:PORT or NAMESPACE/POD:PORT, such as 10.96.0.10:53/udp, [fd00::a]:443 or default/web:80, or 10.244.0.7/icmp\n`,
-    )
-    return context.finish(exitCodes.usage)
-  }
+  if (question === undefined) throw refuseTarget(request)
   printAnswer(
     context,
     request.output,
@@ -69,6 +64,16 @@ async function explainFlow(context: CliContext, request: FlowRequest): Promise<v
     ),
     renderLines,
   )
+}
+
+function refuseTarget({ source, target }: FlowRequest): UsageError {
+  const expected =
+    'expected ADDRESS:PORT or NAMESPACE/POD:PORT, such as 10.96.0.10:53/udp, [fd00::a]:443 or default/web:80, or 10.244.0.7/icmp'
+  if (target !== '') return new UsageError('bad-question', `${JSON.stringify(target)} is no target: ${expected}`)
+  const isName = /^[a-z0-9.-]+\/[a-z0-9.-]+$/.test(source)
+  return new UsageError('bad-question', `the target of the connection is missing: ${expected}`, {
+    ...(isName && { remedy: `for the Service of this name: "platnet explain service ${source}"` }),
+  })
 }
 
 /**

@@ -1,5 +1,7 @@
 import { InvalidArgumentError } from 'commander'
 import { readPodLogs } from '../app/commands/pod-logs.ts'
+import { isDnsSubdomain } from '../model/selector.ts'
+import { UsageError } from './exit-code.ts'
 import { type AddCommand, addOptionFlags, loadCommandOptions } from './program.ts'
 
 interface LogFlags {
@@ -30,10 +32,18 @@ export const addLogsCommand: AddCommand = (program, context) => {
   })
 }
 
-/** Splits NAMESPACE/NAME; a name alone is in the namespace of the flag. */
+/** Splits NAMESPACE/NAME; a name alone is in the namespace of the flag. `pod/NAME`, which kubectl prints, is a name alone. */
 function parsePodName(text: string, namespace: string): { readonly namespace: string; readonly name: string } {
-  const [first = '', second] = text.split('/', 2)
-  return second === undefined ? { namespace, name: first } : { namespace: first, name: second }
+  const [first = '', second, ...rest] = text.split('/')
+  const pod =
+    second === undefined
+      ? { namespace, name: first }
+      : /^pods?$/.test(first)
+        ? { namespace, name: second }
+        : { namespace: first, name: second }
+  if (rest.length > 0 || !isDnsSubdomain(pod.namespace) || !isDnsSubdomain(pod.name))
+    throw new UsageError('bad-question', `expected the name of a pod, or NAMESPACE/NAME, got ${JSON.stringify(text)}`)
+  return pod
 }
 
 function parseLines(text: string): number {

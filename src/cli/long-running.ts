@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
 import { type RunEnd, runAgent, runNode, runServer } from '../app/commands/run.ts'
 import { createContext } from '../app/context.ts'
-import type { CommandName } from '../config/index.ts'
-import { exitCodes } from './exit-code.ts'
+import { type CommandName, suggestName } from '../config/index.ts'
+import { exitCodes, UsageError } from './exit-code.ts'
 import { type AddCommand, addOptionFlags, type CliContext, loadCommandOptions } from './program.ts'
 import { addKubeconfigCommand } from './server-kubeconfig.ts'
 import { addStoreCommands } from './server-store.ts'
@@ -26,9 +26,22 @@ function addOne(program: Command, context: CliContext, name: CommandName): void 
   const command = addOptionFlags(program.command(name).description(description), name)
   if (name === 'server') addServerCommands(command, context)
   command.action(async () => {
+    refuseWords(command)
     const readOptions = () => loadCommandOptions(command, context, name)
     const end: RunEnd = await start(await createContext(readOptions, context.env, process.stdout))
     if (end === 'forced') context.finish(exitCodes.failure)
+  })
+}
+
+/** Refuses a mistyped subcommand, before a daemon starts in its place. */
+function refuseWords({ args: [word], commands: children }: Command): void {
+  if (word === undefined) return
+  const meant = suggestName(
+    word,
+    children.map((child) => child.name()),
+  )
+  throw new UsageError('bad-question', `unknown command ${JSON.stringify(word)}`, {
+    remedy: meant === undefined ? 'see --help' : `did you mean ${meant}?`,
   })
 }
 
@@ -41,4 +54,6 @@ function addServerCommands(server: Command, context: CliContext): void {
   }
   addKubeconfigCommand(server, context, readOptions)
   addStoreCommands(server, context, readStore)
+  // Subcommands take the setting from their parent when they are made.
+  server.allowExcessArguments()
 }

@@ -18,7 +18,7 @@ const maxProblems = 10
 
 /** `platnet policy matrix` and `platnet policy test`, computed from the objects of the API server. */
 export const addPolicyCommand: AddCommand = (program, context) => {
-  const policy = program.command('policy').description('judge network policies without sending a packet')
+  const policy = program.command('policy').description('judges network policies without sending a packet')
   addMatrix(policy, context)
   addTest(policy, context)
 }

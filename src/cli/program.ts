@@ -1,4 +1,4 @@
-import { Command, Option } from 'commander'
+import { Command, Help, Option } from 'commander'
 import type { Options } from '../app/context.ts'
 import { refuseConflicts } from '../app/option-conflicts.ts'
 import { optionGroups } from '../app/option-groups.ts'
@@ -40,7 +40,7 @@ export function buildProgram(context: CliContext, commands: readonly AddCommand[
     .version(versionText(build))
     .option('--debug', 'show the stack of an error')
     .showHelpAfterError('(--help lists the options)')
-    .configureHelp({ minWidthToWrap: 20 })
+    .configureHelp({ minWidthToWrap: 20, optionDescription: describeWithoutFalse })
     .exitOverride()
     .configureOutput({
       writeOut: (text) => context.stdout.write(text),
@@ -50,6 +50,13 @@ export function buildProgram(context: CliContext, commands: readonly AddCommand[
     })
   for (const add of commands) add(program, context)
   return program
+}
+
+const plainHelp = new Help()
+
+/** A switch is off unless it is given; "(default: false)" behind each would be noise. */
+function describeWithoutFalse(option: Option): string {
+  return plainHelp.optionDescription(option).replace(/ \(default: false\)$/, '')
 }
 
 /** Returns the width of the terminal, or of COLUMNS where the output is no terminal; 80 if neither is known. */

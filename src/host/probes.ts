@@ -119,9 +119,14 @@ async function probeOnAllAddresses(listener: Listener, where: string): Promise<F
 function describeTaken({ protocol, port, option }: Listener, where: string, owner: PortOwner | undefined): Finding {
   if (owner && isOwnProcess(owner))
     return { level: 'ok', what: `${where} is served by this program (pid ${owner.pid})` }
-  const by = owner ? ` by ${basename(owner.command[0] ?? 'a process')} (pid ${owner.pid})` : ''
+  const by = owner ? ` by ${basename(owner.command[0] ?? 'a process')} (pid ${owner.pid})` : hiddenOwner()
   const who = owner ? 'it' : `what \`ss -lnp${protocol === 'tcp' ? 't' : 'u'} 'sport = :${port}'\` shows`
   return { level: 'fail', what: `${where} is in use${by}`, remedy: `choose another with ${option}, or stop ${who}` }
+}
+
+/** Only root sees the sockets of all processes. */
+function hiddenOwner(): string {
+  return process.geteuid?.() === 0 ? '' : ', perhaps by this program: run the check as root to know'
 }
 
 function tryTcp(address: string, port: number, ipv6Only: boolean): Promise<void> {

@@ -14,7 +14,7 @@ export async function claimSocketPath(name: string, path: string): Promise<void>
     throw new ServeError('not-a-socket', `${name} cannot listen on ${path}: a file is there`, { object: path, remedy })
   }
   if (await isAnswered(path)) {
-    const remedy = 'stop the other process or choose another path'
+    const remedy = 'stop the other process (two agents on one machine would undo each other) or choose another path'
     throw new ServeError('address-in-use', `${name} cannot listen on ${path}: a live process does`, {
       object: path,
       remedy,

@@ -1,3 +1,5 @@
+import { accessSync, constants, existsSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { describeError } from '../../model/errors.ts'
 import { StoreError } from './store-error.ts'
 
@@ -5,6 +7,7 @@ import { StoreError } from './store-error.ts'
 const sqliteBusy = 5
 const sqliteCorrupt = 11
 const sqliteFull = 13
+const sqliteCannotOpen = 14
 const sqliteNotADatabase = 26
 
 /** Returns the StoreError for a database at the path that could not be opened or written. */
@@ -13,7 +16,7 @@ export function toStoreError(thrown: unknown, path: string): StoreError {
   const code = primaryCode(thrown)
   if (code === sqliteBusy) {
     return new StoreError('store-locked', `${path} is in use by another process`, {
-      remedy: 'stop the other server, or give this one another data directory',
+      remedy: 'stop the other server, or give this one another folder with --data-dir',
       cause: thrown,
     })
   }
@@ -29,10 +32,22 @@ export function toStoreError(thrown: unknown, path: string): StoreError {
       cause: thrown,
     })
   }
-  return new StoreError('open-failed', `${path} could not be opened: ${describeError(thrown)}`, {
-    remedy: 'see that the folder exists and may be written to',
-    cause: thrown,
+  const cause = (code === sqliteCannotOpen ? findRefusal(path) : undefined) ?? thrown
+  return new StoreError('open-failed', `${path} could not be opened: ${describeError(cause)}`, {
+    remedy: 'see that the folder exists and that this user may write to it',
+    cause,
   })
+}
+
+/** Returns the system's error for the file, or for its folder where the file is not there: SQLite says neither ENOENT nor EACCES. */
+function findRefusal(path: string): unknown {
+  const isThere = existsSync(path)
+  try {
+    accessSync(isThere ? path : dirname(path), constants.R_OK | constants.W_OK)
+    return undefined
+  } catch (error) {
+    return error
+  }
 }
 
 /** Returns the primary result code: the low byte of the extended code that node:sqlite puts into `errcode`. */

@@ -7,9 +7,9 @@ import type { AgentStatus } from '../composition/agent-status.ts'
 import type { FlowAnswer } from '../composition/flow-question.ts'
 import type { PlanAnswer, ServiceAnswer } from '../composition/proxy-questions.ts'
 
-export class AskError extends PlatnetError<'agent-away' | 'bad-question' | 'not-found' | 'bad-answer'> {}
+export class AskError extends PlatnetError<'agent-away' | 'no-access' | 'bad-question' | 'not-found' | 'bad-answer'> {}
 
-/** Asks the agent on the control socket for its status. Throws AskError; `agent-away` if no agent listens. */
+/** Asks the agent on the control socket for its status. Throws AskError; `agent-away` if no agent listens, `no-access` if this user may not ask. */
 export function askStatus(controlSocket: string): Promise<AgentStatus> {
   return ask(controlSocket, '/status')
 }
@@ -104,12 +104,26 @@ async function getOverSocket(socketPath: string, path: string): Promise<{ status
     const response = await promise
     return { status: response.statusCode ?? 0, body: await text(response) }
   } catch (cause) {
+    if (isRefusal(cause)) throw refusedSocket(socketPath, cause)
     throw new AskError('agent-away', 'no agent answers on its control socket', {
       object: controlSocketName(socketPath),
       remedy: 'start it with "platnet run", or name its socket with --control-socket',
       cause,
     })
   }
+}
+
+/** Tells whether the system refused the socket to this user: an agent may well be there. */
+function isRefusal(cause: unknown): boolean {
+  return cause instanceof Error && 'code' in cause && (cause.code === 'EACCES' || cause.code === 'EPERM')
+}
+
+function refusedSocket(socketPath: string, cause: unknown): AskError {
+  return new AskError('no-access', 'this user may not ask the agent', {
+    object: controlSocketName(socketPath),
+    remedy: 'run it as root: the control socket belongs to root alone',
+    cause,
+  })
 }
 
 function controlSocketName(path: string): string {

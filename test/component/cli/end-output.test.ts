@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, openSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -56,4 +56,15 @@ test('a command does its work although its messages are not read', async (t) => 
   child.stderr.destroy()
   stdout.resume()
   assert.equal(await ended, 2)
+})
+
+test('output that the disk has no room for is an error', async () => {
+  const child = spawn(process.execPath, [main, 'version'], { stdio: ['ignore', openSync('/dev/full', 'w'), 'pipe'] })
+  const err: string[] = []
+  child.stderr?.on('data', (chunk: Buffer) => err.push(String(chunk)))
+  const code = await new Promise((done) => child.once('close', done))
+  assert.deepEqual(
+    [code, err.join('')],
+    [1, 'error: the output cannot be written: ENOSPC: no space left on device, write\n'],
+  )
 })

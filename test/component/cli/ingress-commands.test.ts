@@ -78,7 +78,7 @@ describe('The commands that ask about Ingresses', () => {
     assert.match(err, /expected a URL such as/)
     const alone = await run('explain', '192.0.2.1')
     assert.notEqual(alone.exitCode, 0)
-    assert.match(alone.err, /is no target: expected ADDRESS:PORT/)
+    assert.match(alone.err, /^error: the target of the connection is missing: expected ADDRESS:PORT/)
   })
 
   test('status shows routes, Services without endpoints, certificates with their days, and what is broken', async () => {

@@ -116,3 +116,27 @@ test('An error names its cause once.', async () => {
   const { err } = await platnet(['policy', 'matrix', '--kubeconfig', '/nonexistent/admin.kubeconfig'])
   assert.equal(err.match(/ENOENT/g)?.length, 1, err)
 })
+
+test('A mistyped subcommand of server starts no server.', async () => {
+  const { code, err } = await platnet(['server', 'bakup', '--data-dir', '/nonexistent'])
+  assert.deepEqual([code, err], [2, 'error: unknown command "bakup"\n  what to do: did you mean backup?\n'])
+})
+
+test('What is no name of a pod is a usage error of logs; pod/NAME is what kubectl prints.', async () => {
+  for (const name of ['a/b/c', 'Web', '', 'a..b', '-a'])
+    assert.equal((await platnet(['logs', '--pods-dir', '/nonexistent', '--', name])).code, 2, name)
+  const { code, err } = await platnet(['logs', 'pod/web', '-n', 'shop', '--pods-dir', '/nonexistent'])
+  assert.equal(code, 1)
+  assert.match(err, /^error: no pod of this name runs on this node\n {2}on: Pod shop\/web\n/)
+})
+
+test('explain with one NAMESPACE/NAME names the form for a Service.', async () => {
+  const { code, err } = await platnet(['explain', 'default/web'])
+  assert.equal(code, 2)
+  assert.match(err, /^error: the target of the connection is missing: .*\n.*"platnet explain service default\/web"\n$/)
+})
+
+test('Help does not say of each switch that it is off.', async () => {
+  for (const args of [['logs'], ['cleanup'], ['status'], ['demo']])
+    assert.doesNotMatch((await platnet([...args, '--help'])).out, /default: false/)
+})
