@@ -3,8 +3,12 @@ import { isAgentThere } from '../app/commands/ask-agent.ts'
 import { requirePrivilege } from '../app/commands/check.ts'
 import { cleanupHost, type HostCleanup, podsOfNode } from '../app/commands/cleanup.ts'
 import type { Options } from '../app/context.ts'
-import { exitCodes } from './exit-code.ts'
+import { PlatnetError } from '../model/errors.ts'
+import { exitCodes, UsageError } from './exit-code.ts'
+import { withProgress } from './output.ts'
 import { type AddCommand, addOptionFlags, type CliContext, loadCommandOptions, print } from './program.ts'
+
+class CleanupDeclined extends PlatnetError<'declined'> {}
 
 interface CleanupFlags {
   readonly yes: boolean
@@ -34,10 +38,10 @@ export const addCleanupCommand: AddCommand = (program, context) => {
   addOptionFlags(command, 'agent', options).action(async ({ yes, keepPods }: CleanupFlags) => {
     const loaded = await loadCommandOptions(command, context, 'agent')
     await requirePrivilege()
-    if (!yes && !(await isMeant(context, loaded, keepPods))) return context.finish(exitCodes.usage)
+    if (!yes) await confirm(context, loaded, keepPods)
     if (await isAgentThere(loaded.values.node.controlSocket))
       context.stderr.write('warning: an agent runs here and makes all of it again; stop Platnet first\n')
-    printOutcome(context, await cleanupHost(loaded, { keepPods }))
+    printOutcome(context, await withProgress(context, 'removing', cleanupHost(loaded, { keepPods })))
   })
 }
 
@@ -48,15 +52,19 @@ function printOutcome(context: CliContext, { lines, left, failures }: HostCleanu
   if (failures.length > 0) context.finish(exitCodes.failure)
 }
 
-async function isMeant({ stderr }: CliContext, loaded: Options, keepPods: boolean): Promise<boolean> {
-  const pods = keepPods ? [] : podsOfNode(loaded)
-  const consequences = `cleanup cuts the traffic of every Service${pods.length > 0 ? ` and ends ${pods.length} pods` : ''}`
-  if (!process.stdin.isTTY) {
-    stderr.write(`error: ${consequences}\n  what to do: run the command with --yes, or with --keep-pods --yes\n`)
-    return false
-  }
+/** Asks on the terminal. Throws UsageError where there is no terminal, and CleanupDeclined for any answer but yes. */
+async function confirm({ stderr }: CliContext, loaded: Options, keepPods: boolean): Promise<void> {
+  const pods = keepPods ? 0 : podsOfNode(loaded).length
+  const consequences = `cleanup cuts the traffic of every Service${pods > 0 ? ` and ends ${pods === 1 ? 'a pod' : `${pods} pods`}` : ''}`
+  if (!process.stdin.isTTY)
+    throw new UsageError('bad-question', consequences, {
+      remedy: 'run the command with --yes, or with --keep-pods --yes',
+    })
   const prompt = createInterface({ input: process.stdin, output: process.stderr })
-  const answer = await prompt.question(`${consequences}. Go on? [y/N] `)
+  // Ctrl-C and Ctrl-D reject the question.
+  const answer = await prompt.question(`${consequences}. Go on? [y/N] `).catch(() => '\n')
   prompt.close()
-  return /^y(es)?$/i.test(answer.trim())
+  if (/^y(es)?$/i.test(answer.trim())) return
+  if (answer === '\n') stderr.write('\n')
+  throw new CleanupDeclined('declined', 'nothing was removed')
 }

@@ -126,22 +126,26 @@ function addSandboxCommand(
   })
 }
 
-const add: SandboxWork = async (sandbox, runtime, { stdout }) => {
-  print({ stdout }, `${JSON.stringify(await runtime.add(sandbox), undefined, 2)}\n`)
+const running = 'running the plugins'
+
+const add: SandboxWork = async (sandbox, runtime, context) => {
+  const result = await withProgress(context, running, runtime.add(sandbox))
+  print(context, `${JSON.stringify(result, undefined, 2)}\n`)
 }
 
-const check: SandboxWork = async (sandbox, runtime, { stdout }) => {
-  const outcomes = await runtime.check(sandbox)
+const check: SandboxWork = async (sandbox, runtime, context) => {
+  const outcomes = await withProgress(context, running, runtime.check(sandbox))
   for (const { network, isAsked } of outcomes)
-    print({ stdout }, isAsked ? 'as it was made\n' : `not checked: disableCheck is set in the list of ${network}\n`)
+    print(context, isAsked ? 'as it was made\n' : `not checked: disableCheck is set in the list of ${network}\n`)
 }
 
-const remove: SandboxWork = async (sandbox, runtime) => {
-  await runtime.del(sandbox)
+const remove: SandboxWork = async (sandbox, runtime, context) => {
+  await withProgress(context, running, runtime.del(sandbox))
 }
 
-const collect: Work = async (options, { stdout, stderr, finish }, user) => {
-  const { done, failures } = await cleanCni(options, user)
+const collect: Work = async (options, context, user) => {
+  const { stdout, stderr, finish } = context
+  const { done, failures } = await withProgress(context, running, cleanCni(options, user))
   for (const line of done) print({ stdout }, `${line}\n`)
   for (const line of failures) stderr.write(`error: ${line}\n`)
   if (failures.length > 0) finish(exitCodes.failure)

@@ -37,9 +37,20 @@ const levels: Readonly<Record<string, keyof typeof codes>> = {
   problem: 'bad',
 }
 
-function colourLevels({ stdout, env }: CliContext, text: string): string {
+/** Tells whether the output is a terminal that obeys escape sequences. */
+export function isScreen({ stdout, env }: CliContext): boolean {
+  return stdout.isTTY === true && env['TERM'] !== 'dumb'
+}
+
+/** Draws lines over what a terminal shows: each replaces the one in its place, so that nothing flickers. */
+export function drawScreen(context: CliContext, lines: readonly string[]): void {
+  const text = lines.map((line) => `${colourLevels(context, line)}\u001b[K\n`).join('')
+  context.stdout.write(`\u001b[H${text}\u001b[J`)
+}
+
+function colourLevels(context: CliContext, text: string): string {
   // https://no-color.org: any value that is not empty.
-  if (stdout.isTTY !== true || env['NO_COLOR'] || env['TERM'] === 'dumb') return text
+  if (!isScreen(context) || context.env['NO_COLOR']) return text
   return text.replaceAll(/^( {0,2})([a-z]+)(?= )/gm, (all: string, indent: string, word: string) => {
     const level = Object.hasOwn(levels, word) ? levels[word] : undefined
     return level === undefined ? all : `${indent}\u001b[${codes[level]}m${word}\u001b[0m`

@@ -17,7 +17,12 @@ import type { ExitCode } from './exit-code.ts'
 export interface CliContext {
   readonly env: Readonly<Record<string, string | undefined>>
   /** Data. */
-  readonly stdout: { write(text: string): unknown; readonly columns?: number; readonly isTTY?: boolean }
+  readonly stdout: {
+    write(text: string): unknown
+    readonly columns?: number
+    readonly rows?: number
+    readonly isTTY?: boolean
+  }
   /** Messages. */
   readonly stderr: { write(text: string): unknown; readonly isTTY?: boolean }
   /** For a command that did its work and ends with another code than 0; failures are thrown. */

@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import { issueKubeconfig, serverUrl } from '../app/composition/cluster-files.ts'
 import type { Options } from '../app/context.ts'
 import { ConfigError } from '../config/index.ts'
+import { isDnsSubdomain } from '../model/selector.ts'
 import { writeSecretFile } from '../pki/index.ts'
 import type { CliContext } from './program.ts'
 
@@ -29,13 +30,23 @@ export function addKubeconfigCommand(server: Command, context: CliContext, readO
       const text = await issueKubeconfig(app.dataDir, { ...identityOf(flags), server: url })
       if (flags.out === undefined) context.stdout.write(text)
       else await writeSecretFile(flags.out, text)
+      if (flags.url === undefined && isLoopback(url))
+        context.stderr.write(`note: it names ${url}, which only this machine reaches; --url is for another one\n`)
     })
 }
 
 function identityOf({ node, user, group }: KubeconfigFlags): { user: string; groups: readonly string[] } {
+  if (node !== undefined && !isDnsSubdomain(node))
+    throw new ConfigError('config-invalid', [
+      `--node: expected the name of a Node, such as node-2, got ${JSON.stringify(node)}`,
+    ])
   if (node !== undefined && user === undefined) return { user: `system:node:${node}`, groups: ['system:nodes'] }
   if (user !== undefined && node === undefined) return { user, groups: group }
   throw new ConfigError('config-invalid', ['expected one of --node and --user'])
+}
+
+function isLoopback(url: string): boolean {
+  return /^https:\/\/(127\.|\[::1\]|localhost[:/])/.test(url)
 }
 
 function collect(value: string, before: readonly string[]): readonly string[] {

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import type { StoreOnDisk } from '../app/commands/back-up.ts'
+import { withProgress } from './output.ts'
 import type { CliContext } from './program.ts'
 
 /** Adds `platnet server backup` and `restore`; `readStore` finds the store from the options of `platnet server`. */
@@ -10,7 +11,7 @@ export function addStoreCommands(server: Command, context: CliContext, readStore
     .argument('<file>')
     .action(async (file: string) => {
       const { backUp } = await import('../app/commands/back-up.ts')
-      await backUp(await readStore(), file)
+      await withProgress(context, 'copying the store', backUp(await readStore(), file))
       context.stderr.write(`${file} holds the store; it is as secret as the data directory\n`)
     })
   server

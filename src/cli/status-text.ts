@@ -1,4 +1,5 @@
 import type { AgentStatus } from '../app/composition/agent-status.ts'
+import { formatAge } from '../model/age.ts'
 
 /** Formats a line for each part and each trouble; `wide` with the time since which a part is as it is. */
 export function renderStatus(status: AgentStatus, isWide: boolean): string {
@@ -14,8 +15,8 @@ export function renderStatus(status: AgentStatus, isWide: boolean): string {
       ([plane, revision]) =>
         `  applied  ${plane}: revision ${revision}${applied.failing.includes(plane) ? ', and fails since' : ''}`,
     ),
-    ...proxy.flatMap(renderProxy),
-    ...(policy ? renderPolicy(policy) : []),
+    ...proxy.flatMap((family) => renderProxy(family, isWide)),
+    ...(policy ? renderPolicy(policy, isWide) : []),
     ...(ingress ? renderIngress(ingress) : []),
     ...renderReload(status.options),
     ...problems.map((problem) => `  problem  ${problem}`),
@@ -26,9 +27,13 @@ export function renderStatus(status: AgentStatus, isWide: boolean): string {
 /** Counts what this node serves; a family that serves as many Services as another one is not counted apart. */
 function describeServed({ proxy, policy, ingress }: AgentStatus): readonly string[] {
   const counts = [
-    ...(proxy.length > 0 ? [`${Math.max(...proxy.map(({ services }) => services))} Services`] : []),
-    ...(policy ? [`${policy.policies} NetworkPolicies for ${policy.localPods} pods`] : []),
-    ...(ingress ? [`${ingress.ingresses.ours} Ingresses on ${ingress.hosts} hosts`] : []),
+    ...(proxy.length > 0 ? [plural(Math.max(...proxy.map(({ services }) => services)), 'Service')] : []),
+    ...(policy
+      ? [`${plural(policy.policies, 'NetworkPolicy', 'NetworkPolicies')} for ${plural(policy.localPods, 'pod')}`]
+      : []),
+    ...(ingress
+      ? [`${plural(ingress.ingresses.ours, 'Ingress', 'Ingresses')} on ${plural(ingress.hosts, 'host')}`]
+      : []),
   ]
   return counts.length > 0 ? counts : ['nothing yet']
 }
@@ -43,21 +48,21 @@ function renderReload(report: AgentStatus['options']): string[] {
   ]
 }
 
-function renderProxy({
-  family,
-  services,
-  objectsHash,
-  lastSync,
-  setAside,
-  waiting,
-}: AgentStatus['proxy'][number]): string[] {
+function plural(count: number, one: string, many = `${one}s`): string {
+  return `${count} ${count === 1 ? one : many}`
+}
+
+function renderProxy(
+  { family, services, objectsHash, lastSync, setAside, waiting }: AgentStatus['proxy'][number],
+  isWide: boolean,
+): string[] {
   const sync = lastSync
-    ? `last sync ${new Date(lastSync.atMs).toISOString()}, ${Math.round((Date.now() - lastSync.atMs) / 1000)} s ago (${lastSync.kind}, ${lastSync.bytes} bytes, ${Math.round(lastSync.durationMs)} ms)`
+    ? `last sync ${when(lastSync.atMs, isWide)} (${lastSync.kind}, ${lastSync.bytes} bytes, ${Math.round(lastSync.durationMs)} ms)`
     : objectsHash === undefined
       ? 'not synced yet'
       : 'recognised by PLAT-STATE, a comparison follows'
   return [
-    `  proxy    ${family}: ${services} Services, objects ${objectsHash ?? 'unknown'}, ${sync}`,
+    `  proxy    ${family}: ${plural(services, 'Service')}, ${sync}, objects ${objectsHash ?? 'unknown'}`,
     ...(waiting > 0 ? [`  writing  ${family}: rules of ${waiting} Services are not all written yet`] : []),
     ...setAside.map(
       ({ service, reason, attempts, sinceMs, retryAtMs }) =>
@@ -66,18 +71,12 @@ function renderProxy({
   ]
 }
 
-function renderPolicy({
-  policies,
-  localPods,
-  isolated,
-  obstacles,
-  problems,
-  families,
-}: NonNullable<AgentStatus['policy']>) {
+function renderPolicy(status: NonNullable<AgentStatus['policy']>, isWide: boolean): string[] {
+  const { policies, localPods, isolated, obstacles, problems, families } = status
   const { ingress, egress, unknown } = isolated
   return [
-    `  policy   ${policies} NetworkPolicies; of ${localPods} pods here ${ingress} isolated for ingress, ${egress} for egress, ${unknown} not known yet`,
-    ...families.map(({ family, lastSync }) => `  policy   ${family}: ${renderSync(lastSync)}`),
+    `  policy   ${plural(policies, 'NetworkPolicy', 'NetworkPolicies')}; of ${plural(localPods, 'pod')} here ${ingress} isolated for ingress, ${egress} for egress, ${unknown} not known yet`,
+    ...families.map(({ family, lastSync }) => `  policy   ${family}: ${renderSync(lastSync, isWide)}`),
     ...obstacles.map((obstacle) => `  policy   NOT enforced: ${obstacle}`),
     ...problems.flatMap(({ policy, messages }) => messages.map((message) => `  policy   ${policy}: ${message}`)),
   ]
@@ -100,10 +99,17 @@ function renderIngress(status: NonNullable<AgentStatus['ingress']>): string[] {
   ]
 }
 
-function renderSync(sync: { readonly atMs: number; readonly kind: string; readonly durationMs: number } | undefined) {
+type Sync = { readonly atMs: number; readonly kind: string; readonly durationMs: number } | undefined
+
+function renderSync(sync: Sync, isWide: boolean): string {
   if (sync === undefined) return 'not synced yet'
-  const agoSeconds = Math.round((Date.now() - sync.atMs) / 1000)
-  return `last sync ${new Date(sync.atMs).toISOString()}, ${agoSeconds} s ago (${sync.kind}, ${Math.round(sync.durationMs)} ms)`
+  return `last sync ${when(sync.atMs, isWide)} (${sync.kind}, ${Math.round(sync.durationMs)} ms)`
+}
+
+/** Formats a time (ms since 1970) as its age, `wide` with the time itself. */
+function when(atMs: number, isWide: boolean): string {
+  const age = `${formatAge(Date.now() - atMs)} ago`
+  return isWide ? `${new Date(atMs).toISOString()}, ${age}` : age
 }
 
 /** Formats a time (ms since 1970) as a remark; 0 is a time that is not known. */

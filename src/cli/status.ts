@@ -1,11 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { InvalidArgumentError } from 'commander'
-import { askCounters, askStatus } from '../app/commands/ask-agent.ts'
+import { AskError, askCounters, askStatus } from '../app/commands/ask-agent.ts'
 import type { AgentCounters } from '../app/composition/agent-counters.ts'
 import type { AgentStatus } from '../app/composition/agent-status.ts'
 import { exitCodes } from './exit-code.ts'
-import { type OutputFormat, outputFlag, printAnswer, withProgress } from './output.ts'
+import { drawScreen, isScreen, type OutputFormat, outputFlag, printAnswer, withProgress } from './output.ts'
 import { type AddCommand, addOptionFlags, type CliContext, loadCommandOptions } from './program.ts'
+import { renderScreen } from './status-screen.ts'
 import { renderStatus } from './status-text.ts'
 
 interface StatusFlags {
@@ -45,24 +46,51 @@ interface Rates {
 
 type WatchedStatus = AgentStatus & { readonly rates: Rates }
 
-/** Clears a terminal and goes to its first line; elsewhere the answers follow each other. */
-const clearScreen = '\u001b[H\u001b[2J'
+/** The first rates come sooner than the interval, so that a long one does not begin with an empty screen. */
+const firstAnswerMs = 500
 
 async function watchStatus(context: CliContext, socket: string, { output, interval }: StatusFlags): Promise<void> {
   const ended = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => ended.abort())
+  let waitMs = Math.min(firstAnswerMs, interval * 1000)
   for (let before = await askCounters(socket); ; ) {
-    await sleep(interval * 1000, undefined, { signal: ended.signal }).catch(() => {})
+    await sleep(waitMs, undefined, { signal: ended.signal }).catch(() => {})
+    waitMs = interval * 1000
     if (ended.signal.aborted) return
-    const [status, now] = await Promise.all([askStatus(socket), askCounters(socket)])
-    if (context.stdout.isTTY === true) context.stdout.write(clearScreen)
-    printAnswer(context, output, { ...status, rates: ratesBetween(before, now) }, renderWatched)
-    before = now
+    const seen = await askAgain(context, socket)
+    if (seen === undefined) continue
+    show(context, output, { ...seen.status, rates: ratesBetween(before, seen.counters) })
+    before = seen.counters
   }
 }
 
-function renderWatched(status: WatchedStatus, isWide: boolean): string {
-  const { rates } = status
+/** Asks once more; an agent that starts again is away for some seconds, which does not end the watch. */
+async function askAgain(context: CliContext, socket: string) {
+  try {
+    const [status, counters] = await Promise.all([askStatus(socket), askCounters(socket)])
+    return { status, counters }
+  } catch (error) {
+    if (!(error instanceof AskError) || error.code !== 'agent-away') throw error
+    context.stderr.write(`${new Date().toISOString()}  no agent answers: waiting for it\n`)
+    return undefined
+  }
+}
+
+/** On a terminal the newest answer replaces the one before; elsewhere they follow each other. */
+function show(context: CliContext, output: OutputFormat, status: WatchedStatus): void {
+  const isText = output === 'text' || output === 'wide'
+  if (isText && isScreen(context))
+    drawScreen(context, renderScreen(status, [renderRates(status.rates)], output === 'wide', context.stdout))
+  else
+    printAnswer(
+      context,
+      output,
+      status,
+      (answer, isWide) => `${renderRates(answer.rates)}\n${renderStatus(answer, isWide)}`,
+    )
+}
+
+function renderRates(rates: Rates): string {
   const parts = [
     `${rates.ingressRequests} requests/s`,
     `${rates.dnsAnswers} DNS answers/s`,
@@ -72,7 +100,7 @@ function renderWatched(status: WatchedStatus, isWide: boolean): string {
     `${rates.cpuPercent} % of a core`,
     `${Math.round(rates.residentBytes / 2 ** 20)} MiB`,
   ]
-  return `${new Date().toISOString()}  ${parts.join(', ')}\n${renderStatus(status, isWide)}`
+  return `${new Date().toISOString()}  ${parts.join(', ')}`
 }
 
 /** A counter that fell was reset by a new agent: nothing is known of that interval, and its rate is 0. */

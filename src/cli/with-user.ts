@@ -14,7 +14,8 @@ export async function withUser<T>(
 ): Promise<T> {
   const ended = new AbortController()
   const insisted = new AbortController()
-  const tell = (line: string): void => void stderr.write(`${line}\n`)
+  // A line of progress may stand there (output.ts).
+  const tell = (line: string): void => void stderr.write(`${stderr.isTTY === true ? '\r\u001b[K' : ''}${line}\n`)
   const onSignal = (signal: NodeJS.Signals): void => {
     const isFirst = !ended.signal.aborted
     if (undoes && isFirst) tell(`${signal}: undoing what was begun; a second signal leaves it as it is`)

@@ -1,7 +1,7 @@
+import { formatAge } from '../../model/age.ts'
 import type { Json, JsonObject } from '../../model/api-object.ts'
 import { type ApiDocument, isJsonObject, textAt } from '../document.ts'
 import { numberOf } from '../exact-json.ts'
-import { formatAge } from '../resources/age.ts'
 import type { Column } from '../resources/resource.ts'
 import { hasTextFormat } from '../schema/formats.ts'
 import { type JsonPath, parseJsonPath, readJsonPath } from './json-path.ts'

@@ -1,7 +1,7 @@
+import { formatAge } from '../../model/age.ts'
 import type { Json, JsonObject } from '../../model/api-object.ts'
 import type { ApiDocument } from '../document.ts'
 import type { TableForm } from '../negotiate/accept.ts'
-import { formatAge } from '../resources/age.ts'
 import type { Column, Resource } from '../resources/resource.ts'
 import { descriptionOf } from '../schema/kind-tables.ts'
 import { partialMetadata } from './partial-metadata.ts'

@@ -1,6 +1,6 @@
+import { formatAge } from '../../model/age.ts'
 import type { Json } from '../../model/api-object.ts'
 import { type ApiDocument, listAt, objectAt, textAt } from '../document.ts'
-import { formatAge } from './age.ts'
 import { type Column, column } from './resource.ts'
 
 /** The columns of `kubectl get pods`, as kube-apiserver prints them (printPod of pkg/printers). */

@@ -24,17 +24,19 @@ export async function backUp({ dataDir, dialect }: StoreOnDisk, file: string): P
       await download(paths.adminKubeconfig, temporary)
     }
     await rename(temporary, file)
-  } catch (cause) {
-    if (!isFileError(cause)) throw cause
+  } catch (thrown) {
+    const cause = findFileError(thrown, temporary)
+    if (cause === undefined) throw thrown
     throw new StoreError('backup-failed', `the backup ${file} cannot be written`, { cause })
   } finally {
     await rm(temporary, { force: true })
   }
 }
 
-/** Tells whether the system refused the file, such as ENOENT for its folder. */
-function isFileError(error: unknown): boolean {
-  return error instanceof Error && 'syscall' in error && 'path' in error
+/** Finds among the causes the error with which the system refused that file, such as ENOENT for its folder. */
+function findFileError(error: unknown, file: string): Error | undefined {
+  if (!(error instanceof Error)) return undefined
+  return 'path' in error && error.path === file ? error : findFileError(error.cause, file)
 }
 
 /** Replaces the store with a backup. Returns the revision at which the store continues. Throws StoreError. */

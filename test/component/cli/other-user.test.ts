@@ -74,3 +74,16 @@ test('a port whose owner this user may not see is perhaps ours', options, async 
   assert.match(finding?.what ?? '', /is in use, perhaps by this program: run the check as root to know$/)
   assert.match((await probe())[0]?.what ?? '', /is in use by node \(pid \d+\)$/)
 })
+
+test('cleanup without a terminal names the flag, and ends as a usage error', options, async (t) => {
+  const { isTTY } = process.stdin
+  process.stdin.isTTY = false
+  t.after(() => {
+    process.stdin.isTTY = isTTY
+  })
+  const err: string[] = []
+  const streams = { stdout: { write: () => {} }, stderr: { write: (text: string) => err.push(text) } }
+  const argv = ['node', 'platnet', 'cleanup', '--data-dir', makeTemporaryFolder(t)]
+  assert.equal(await runCli(argv, { env: {}, ...streams }), 2)
+  assert.match(err.join(''), /^error: cleanup cuts the traffic of every Service\n {2}what to do: run .* --yes/)
+})

@@ -28,11 +28,15 @@ test('platnet server kubeconfig issues an identity for a node or a user', async 
   }
   const node = await platnet('kubeconfig', '--data-dir', dataDir, '--node', 'node-2', '--secure-port', '7443')
   assert.deepEqual(subjectOf(node.out), [['CN=system:node:node-2', 'O=system:nodes'], 'https://127.0.0.1:7443'])
+  assert.match(node.err, /^note: it names https:\/\/127\.0\.0\.1:7443, which only this machine reaches; --url .*\n$/)
   const file = join(dataDir, 'jane.kubeconfig')
   const flags = ['--user', 'jane', '--group', 'a', '--group', 'b', '--url', 'https://192.0.2.1:6443', '--out', file]
   assert.deepEqual(await platnet('kubeconfig', '--data-dir', dataDir, ...flags), { code: 0, out: '', err: '' })
   assert.deepEqual(subjectOf(readFileSync(file, 'utf8')), [['CN=jane', 'O=a', 'O=b'], 'https://192.0.2.1:6443'])
   assert.equal(statSync(file).mode & 0o777, 0o600)
+  const badName = await platnet('kubeconfig', '--data-dir', dataDir, '--node', 'a b')
+  assert.deepEqual([badName.code, badName.out], [2, ''])
+  assert.match(badName.err, /^error: --node: expected the name of a Node, such as node-2, got "a b"\n$/)
   for (const wrong of [[], ['--node', 'a', '--user', 'b']]) {
     const { code, err } = await platnet('kubeconfig', '--data-dir', dataDir, ...wrong)
     assert.equal(code, 2)

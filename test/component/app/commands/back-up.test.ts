@@ -6,6 +6,7 @@ import { openStore } from '../../../../src/api/store/index.ts'
 import { backUp, restore } from '../../../../src/app/commands/back-up.ts'
 import { dataPaths, issueKubeconfig } from '../../../../src/app/composition/cluster-files.ts'
 import { ApiError } from '../../../../src/client/index.ts'
+import { describeError } from '../../../../src/model/errors.ts'
 import { silentLogger } from '../../../../src/observe/index.ts'
 import { ensureClusterCa, issueCertificate } from '../../../../src/pki/index.ts'
 import { startTestServer } from '../../../helpers/api-server.ts'
@@ -34,6 +35,11 @@ test('a store is backed up while its server runs, by who may, and restored where
   await kubeconfigFor('platnet-admin', ['system:masters'])
   await backUp(onDisk, file)
   assert.equal(statSync(file).mode & 0o777, 0o600)
+  const nowhere = backUp(onDisk, join(dataDir, 'none', 'backup.db'))
+  await assert.rejects(nowhere, (error) => {
+    assert.match(describeError(error), /^the backup \S+ cannot be written: ENOENT: no such file or directory, open/)
+    return true
+  })
   assert.throws(() => restore(onDisk, file, true), { code: 'store-locked' })
   await server.stop()
   await backUp(onDisk, file)

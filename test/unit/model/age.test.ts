@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { formatAge } from '../../../../src/api/resources/age.ts'
+import { formatAge } from '../../../src/model/age.ts'
 
 test('ages have the form of kubectl', () => {
   const [minute, hour, day] = [60, 3600, 86_400]
