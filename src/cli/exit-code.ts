@@ -9,7 +9,7 @@ export { exitCodes }
 
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes]
 
-/** What a command was given cannot be what was meant; ends with exit code 2. */
+/** The words or flags of a command cannot be meant so; it ends with exit code 2. */
 export class UsageError extends PlatnetError<'bad-question'> {}
 
 export function exitCodeOf(error: unknown): ExitCode {

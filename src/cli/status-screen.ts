@@ -8,7 +8,7 @@ export interface ScreenSize {
   readonly columns?: number | undefined
 }
 
-/** What fits where the terminal says nothing of itself. */
+/** The size of a terminal that says nothing of itself. */
 const usual = { rows: 24, columns: 80 }
 
 /**
