@@ -6,7 +6,6 @@ import { build, type Metafile, type Plugin } from 'esbuild'
 /** Modules that the program starts by path: processes and threads of their own. */
 const threads = [
   'src/node/dns/threads/serving-thread.ts',
-  'src/node/dns/threads/resolver-thread.ts',
   'src/api/decode/yaml-worker.ts',
   'src/api/store/sqlite-worker.ts',
 ]

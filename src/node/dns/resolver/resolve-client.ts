@@ -1,18 +1,19 @@
 import type { MessagePort } from 'node:worker_threads'
-import type { ResolveRequest, ResolveResult } from '../plugins/forward/resolve-request.ts'
+import type { ForwardedQuestion, ResolveRequest, ResolveResult } from '../plugins/forward/resolve-request.ts'
+import type { Answer } from '../plugins/handler.ts'
 
 type Done = (result: ResolveResult | undefined) => void
 
 const timeoutMs = 15_000
 
-/** A serving thread's channel to the resolver thread. The requests of one turn of the event loop go in one message. */
+/** A serving thread's channel to the one with the resolver. The requests of one turn of the event loop go in one message. */
 export class ResolveClient {
   readonly #waiting = new Map<number, Done>()
   #port: MessagePort | undefined
   #outbox: ResolveRequest[] = []
   #nextId = 1
 
-  /** Connects to a resolver thread. A former one has ended: its open requests get no answer. */
+  /** Connects to a resolver. A former one has ended: its open requests get no answer. */
   connect(port: MessagePort): void {
     this.#port?.close()
     for (const done of this.#waiting.values()) done(undefined)
@@ -21,13 +22,24 @@ export class ResolveClient {
     port.on('message', (results: readonly ResolveResult[]) => this.#take(results))
   }
 
-  /** Gives undefined when the resolver thread does not answer. Copies the bytes of the question. */
-  resolve(request: Omit<ResolveRequest, 'id'>): Promise<ResolveResult | undefined> {
+  /** Gives undefined when the resolver does not answer. Copies the bytes of the question. */
+  async resolve({ query, ...asked }: ForwardedQuestion): Promise<Answer | undefined> {
+    // A view would be sent with all of the memory behind it.
+    const result = await this.#send({ ...asked, question: new Uint8Array(query.bytes.subarray(0, query.length)) })
+    if (result === undefined) return undefined
+    const { plugin, ageMs, message, copy } = result
+    return { plugin, ageMs, message: message && Buffer.from(message.buffer), ...(copy && { copy }) }
+  }
+
+  close(): void {
+    this.#port?.close()
+  }
+
+  #send(request: Omit<ResolveRequest, 'id'>): Promise<ResolveResult | undefined> {
     const id = this.#nextId
     this.#nextId += 1
     if (this.#outbox.length === 0) setImmediate(() => this.#flush())
-    // A view would be sent with all of the memory behind it.
-    this.#outbox.push({ ...request, id, question: new Uint8Array(request.question) })
+    this.#outbox.push({ ...request, id })
     return new Promise((resolve) => {
       const timer = setTimeout(() => this.#finish(id, undefined), timeoutMs)
       this.#waiting.set(id, (result) => {
@@ -35,10 +47,6 @@ export class ResolveClient {
         resolve(result)
       })
     })
-  }
-
-  close(): void {
-    this.#port?.close()
   }
 
   #flush(): void {

@@ -4,7 +4,7 @@ import type { Answer } from '../plugins/handler.ts'
 import { Query } from '../wire/query.ts'
 import type { BlockResolver } from './block-resolver.ts'
 
-/** The resolver thread's end of the channel to one serving thread. */
+/** The end of the channel to another serving thread, on the one with the resolver. */
 export class ResolveServer {
   readonly #port: MessagePort
   readonly #find: (block: string) => BlockResolver | undefined

@@ -8,12 +8,11 @@ import type { ResolvedBlock } from '../plugins/resolved-block.ts'
 import type { ListenFailure } from '../serve/listeners.ts'
 import type { ServingSettings } from '../serve/settings.ts'
 import type { SharedTable } from '../zone/layout.ts'
-import type { Explanation, ResolverAnswers, ResolverRequest, ServingAnswers, ServingRequest } from './messages.ts'
+import type { Explanation, ServingAnswers, ServingRequest } from './messages.ts'
 import type { ThreadSpans } from './span-outbox.ts'
 import { ThreadLink } from './thread-link.ts'
 
 type ServingLink = ThreadLink<ServingRequest, ServingAnswers>
-type ResolverLink = ThreadLink<ResolverRequest, ResolverAnswers>
 
 export interface ThreadSettings {
   readonly serving: ServingSettings
@@ -28,23 +27,22 @@ export interface ThreadParts {
   readonly log: Logger
 }
 
-const files = {
-  serving: new URL('./serving-thread.ts', import.meta.url),
-  resolver: new URL('./resolver-thread.ts', import.meta.url),
-}
+const threadFile = new URL('./serving-thread.ts', import.meta.url)
 
 /** The heap limit of each thread. What is large is shared or outside the heap. The launcher's flag for young objects holds for threads too. */
 const limits = { maxOldGenerationSizeMb: 256 }
 
+/** The serving thread that also has the resolver, for all of them: one cache, one limit and one view of the upstreams' health. */
+const resolving = 0
+
 /**
- * Starts and configures the threads that answer: serving threads with sockets, and one resolver thread for all of them. They answer whatever the
- * main thread does. A thread that ends is started again and gets its whole configuration.
+ * Starts and configures the serving threads, which have sockets; the first one also resolves. They answer whatever the main thread does. A thread
+ * that ends is started again and gets its whole configuration.
  */
 export class DnsThreads {
   readonly #parts: ThreadParts
   readonly #backoff = new Backoff({ baseMs: 100, maxMs: 10_000 })
-  #serving: (ServingLink | undefined)[] = []
-  #resolver: ResolverLink | undefined
+  readonly #links: (ServingLink | undefined)[] = []
   #settings: ThreadSettings | undefined
   #tables: SharedTable[] = []
   #isStopping = false
@@ -57,10 +55,11 @@ export class DnsThreads {
   async configure(settings: ThreadSettings, tables: readonly SharedTable[]): Promise<readonly ListenFailure[]> {
     this.#settings = settings
     this.#tables = [...tables]
-    if (this.#resolver === undefined) this.#startResolver()
-    await this.#resolver?.ask<'configure'>({ kind: 'configure', blocks: settings.resolvers })
-    for (let index = this.#serving.length; index < this.#parts.servingThreads; index += 1) this.#startServing(index)
-    const failures = await Promise.all(this.#serving.map((link) => this.#configureServing(link)))
+    const isStart = this.#links.length === 0
+    for (let index = this.#links.length; index < this.#parts.servingThreads; index += 1) this.#start(index)
+    await this.#configureResolver()
+    if (isStart) await this.#connectAll()
+    const failures = await Promise.all(this.#links.map((link) => this.#configureServing(link)))
     return failures[0] ?? []
   }
 
@@ -77,79 +76,80 @@ export class DnsThreads {
 
   /** Returns the answer to the query's bytes on that port, and the plugin that gives it. */
   async explain(question: Uint8Array, port: number): Promise<Explanation | undefined> {
-    return this.#serving.find((link) => link !== undefined)?.ask<'explain'>({ kind: 'explain', question, port })
+    return this.#links.find((link) => link !== undefined)?.ask<'explain'>({ kind: 'explain', question, port })
   }
 
   /** Returns the counts of all threads. */
   async series(): Promise<readonly Series[]> {
-    const resolver = this.#resolver?.ask<'series'>({ kind: 'series' })
-    const serving = this.#serving.map((link) => link?.ask<'series'>({ kind: 'series' }))
-    const results = await Promise.allSettled([resolver, ...serving])
+    const results = await Promise.allSettled(this.#links.map((link) => link?.ask<'series'>({ kind: 'series' })))
     return results.flatMap((result) => (result.status === 'fulfilled' ? (result.value ?? []) : []))
   }
 
   async stop(): Promise<void> {
     this.#isStopping = true
-    const links = [...this.#serving, this.#resolver].filter((link) => link !== undefined)
-    await Promise.allSettled(this.#serving.map((link) => link?.ask<'close'>({ kind: 'close' })))
-    await Promise.allSettled([this.#resolver?.ask<'close'>({ kind: 'close' })])
+    const links = this.#links.filter((link) => link !== undefined)
+    await Promise.allSettled(links.map((link) => link.ask<'close'>({ kind: 'close' })))
     await Promise.all(links.map((link) => link.end()))
-    this.#serving = []
-    this.#resolver = undefined
+    this.#links.length = 0
   }
 
-  #send(request: Exclude<ServingRequest, { readonly kind: 'resolver' }>): void {
-    for (const link of this.#serving) link?.ask(request).catch((error) => this.#logFailure(error))
+  #send(request: ServingRequest): void {
+    for (const link of this.#links) link?.ask(request).catch((error) => this.#logFailure(error))
   }
 
   #logFailure(error: unknown): void {
     if (!this.#isStopping) this.#parts.log.warn('a DNS thread did not apply a change', { error: describeError(error) })
   }
 
-  #startResolver(): void {
-    const onEnd = (error: Error) => this.#restartLater(error, () => this.#restartResolver())
-    const name = 'dns-resolver'
+  #start(index: number): void {
     const { tracer = silentTracer, log } = this.#parts
     const onSpans = ({ spans, dropped }: ThreadSpans) => {
       for (const span of spans) tracer.add(span)
       tracer.drop(dropped)
     }
-    this.#resolver = new ThreadLink(files.resolver, { name, limits, log: log.child('resolver'), onSpans, onEnd })
-    if (!tracer.isOn) return
-    const traced = this.#resolver.ask<'trace'>({ kind: 'trace', sampling: tracer.sampling })
+    const onEnd = (error: Error) => {
+      this.#links[index] = undefined
+      this.#restartLater(error, () => this.#restart(index))
+    }
+    const link: ServingLink = new ThreadLink(threadFile, {
+      name: `dns-${index}`,
+      limits,
+      log: log.child('serve'),
+      onSpans,
+      onEnd,
+    })
+    this.#links[index] = link
+    if (index !== resolving || !tracer.isOn) return
+    const traced = link.ask<'trace'>({ kind: 'trace', sampling: tracer.sampling })
     traced.catch((error) => this.#logFailure(error))
   }
 
-  async #restartResolver(): Promise<void> {
-    this.#startResolver()
-    await this.#resolver?.ask<'configure'>({ kind: 'configure', blocks: this.#settings?.resolvers ?? [] })
-    await Promise.all(this.#serving.map((link) => link && this.#connect(link)))
+  async #restart(index: number): Promise<void> {
+    this.#start(index)
+    if (index === resolving) {
+      await this.#configureResolver()
+      await this.#connectAll()
+    } else await this.#connect(index)
+    await this.#configureServing(this.#links[index])
   }
 
-  #startServing(index: number): void {
-    const onEnd = (error: Error) => {
-      this.#serving[index] = undefined
-      this.#restartLater(error, async () => {
-        this.#startServing(index)
-        await this.#configureServing(this.#serving[index])
-      })
-    }
-    const name = `dns-${index}`
-    const link: ServingLink = new ThreadLink(files.serving, {
-      name,
-      limits,
-      log: this.#parts.log.child('serve'),
-      onEnd,
-    })
-    this.#serving[index] = link
-    this.#connect(link).catch((error) => this.#logFailure(error))
+  async #configureResolver(): Promise<void> {
+    const blocks = this.#settings?.resolvers ?? []
+    await this.#links[resolving]?.ask<'resolve'>({ kind: 'resolve', blocks })
   }
 
-  async #connect(link: ServingLink): Promise<void> {
+  async #connectAll(): Promise<void> {
+    await Promise.all(this.#links.map((_, index) => this.#connect(index)))
+  }
+
+  /** Connects a serving thread to the one with the resolver. */
+  async #connect(index: number): Promise<void> {
+    const [link, resolver] = [this.#links[index], this.#links[resolving]]
+    if (index === resolving || link === undefined || resolver === undefined) return
     const { port1, port2 } = new MessageChannel()
     await Promise.all([
-      this.#resolver?.ask<'connect'>({ kind: 'connect', port: port1 }, [port1]),
-      link.ask<'resolver'>({ kind: 'resolver', port: port2 }, [port2]),
+      resolver.ask<'resolve for'>({ kind: 'resolve for', port: port1 }, [port1]),
+      link.ask<'resolve by'>({ kind: 'resolve by', port: port2 }, [port2]),
     ])
   }
 

@@ -14,16 +14,13 @@ export type ServingRequest =
   | { readonly kind: 'configure'; readonly settings: ServingSettings; readonly tables: readonly SharedTable[] }
   | { readonly kind: 'table'; readonly index: number; readonly table: SharedTable }
   | { readonly kind: 'sources'; readonly networks: readonly Cidr[] }
-  | { readonly kind: 'resolver'; readonly port: MessagePort }
-  | { readonly kind: 'explain'; readonly question: Uint8Array; readonly port: number }
-  | { readonly kind: 'series' }
-  | { readonly kind: 'close' }
-
-/** The requests of the main thread to the resolver thread. */
-export type ResolverRequest =
-  | { readonly kind: 'configure'; readonly blocks: readonly ResolvedBlock[] }
-  | { readonly kind: 'connect'; readonly port: MessagePort }
+  /** To the thread with the resolver: what it resolves, a channel on which another thread asks, and how queries are traced. */
+  | { readonly kind: 'resolve'; readonly blocks: readonly ResolvedBlock[] }
+  | { readonly kind: 'resolve for'; readonly port: MessagePort }
   | { readonly kind: 'trace'; readonly sampling: Sampling }
+  /** To the other threads: the channel on which they ask. */
+  | { readonly kind: 'resolve by'; readonly port: MessagePort }
+  | { readonly kind: 'explain'; readonly question: Uint8Array; readonly port: number }
   | { readonly kind: 'series' }
   | { readonly kind: 'close' }
 
@@ -31,16 +28,11 @@ export interface ServingAnswers {
   readonly configure: readonly ListenFailure[]
   readonly table: undefined
   readonly sources: undefined
-  readonly resolver: undefined
-  readonly explain: Explanation | undefined
-  readonly series: readonly Series[]
-  readonly close: undefined
-}
-
-export interface ResolverAnswers {
-  readonly configure: undefined
-  readonly connect: undefined
+  readonly resolve: undefined
+  readonly 'resolve for': undefined
   readonly trace: undefined
+  readonly 'resolve by': undefined
+  readonly explain: Explanation | undefined
   readonly series: readonly Series[]
   readonly close: undefined
 }

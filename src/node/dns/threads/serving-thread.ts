@@ -1,19 +1,34 @@
-// The entry of a serving thread: sockets, a view of the cluster's names, and a channel to the resolver thread.
+// The entry of a serving thread: sockets, a view of the cluster's names, and the resolver or a channel to the thread that has it.
+import type { MessagePort } from 'node:worker_threads'
+import type { Resolve } from '../plugins/forward/resolve-request.ts'
 import { ResolveClient } from '../resolver/resolve-client.ts'
 import { Listeners } from '../serve/listeners.ts'
 import { Responder } from '../serve/responder.ts'
 import { mainThreadLog, serveMainThread } from './main-link.ts'
 import type { Explanation, ServingAnswers, ServingRequest } from './messages.ts'
 import { raiseThreadPriority } from './priority.ts'
+import type { Resolvers } from './resolvers.ts'
 import { restoreBuffers } from './restore-buffers.ts'
 
 raiseThreadPriority()
-const resolver = new ResolveClient()
+const channel = new ResolveClient()
+let resolvers: Promise<Resolvers> | undefined
+let resolve: Resolve = (question) => channel.resolve(question)
 const responder = new Responder({
-  resolve: (request) => resolver.resolve(request),
+  resolve: (question) => resolve(question),
   writeLog: (line) => mainThreadLog.info(line),
 })
 const listeners = new Listeners(responder)
+
+/** Loads the resolver on the thread that has it; the others do without its modules. */
+function openResolvers(): Promise<Resolvers> {
+  resolvers ??= import('./resolvers.ts').then(({ Resolvers }) => {
+    const opened = new Resolvers()
+    resolve = opened.resolve
+    return opened
+  })
+  return resolvers
+}
 
 type Handlers = {
   readonly [Kind in ServingRequest['kind']]: (
@@ -30,12 +45,17 @@ const handlers: Handlers = {
   },
   table: ({ index, table }) => void responder.changeTable(index, table),
   sources: ({ networks }) => void responder.sources.changeNetworks(networks),
-  resolver: ({ port }) => void resolver.connect(port),
+  resolve: async ({ blocks }) => void (await openResolvers()).configure(restoreBuffers(blocks)),
+  'resolve for': async ({ port }) => void (await openResolvers()).connect(port),
+  'resolve by': ({ port }: { port: MessagePort }) => void channel.connect(port),
+  trace: async ({ sampling }) => void (await (await openResolvers()).trace(sampling)),
   explain: ({ question, port }) => explain(question, port),
-  series: () => [...responder.series()],
+  series: async () => [...responder.series(), ...((await resolvers)?.series() ?? [])],
   close: async () => {
     await listeners.closeAll()
-    resolver.close()
+    channel.close()
+    const opened = await resolvers
+    opened?.close()
   },
 }
 

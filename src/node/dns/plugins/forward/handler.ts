@@ -8,7 +8,7 @@ export interface ForwardHandlerSettings {
   readonly wantsCopy: boolean
 }
 
-/** Sends questions to the resolver thread, which has the upstreams and the cache of the block. */
+/** Gives questions to the resolver, which has the upstreams and the cache of the block. */
 export class ForwardHandler implements Handler {
   readonly plugin = 'forward'
   readonly #settings: ForwardHandlerSettings
@@ -23,16 +23,14 @@ export class ForwardHandler implements Handler {
     return handlerResult.later
   }
 
-  async answer({ query, client, limit }: Question): Promise<Answer> {
-    const result = await this.#resolve({
-      ...this.#settings,
-      question: query.bytes.subarray(0, query.length),
-      client: client.address,
-      overTcp: client.transport === 'tcp',
-      limit,
-    })
-    if (result === undefined) return serverFailure(query, this.plugin)
-    const { plugin, ageMs, message, copy } = result
-    return { plugin, ageMs, message: message && Buffer.from(message.buffer), ...(copy && { copy }) }
+  answer({ query, client, limit }: Question): Answer | Promise<Answer> {
+    const { block, wantsCopy } = this.#settings
+    const overTcp = client.transport === 'tcp'
+    const answer = this.#resolve({ block, wantsCopy, query, client: client.address, overTcp, limit })
+    return answer instanceof Promise ? answer.then((late) => late ?? this.#fail(query)) : (answer ?? this.#fail(query))
+  }
+
+  #fail(query: Question['query']): Answer {
+    return serverFailure(query, this.plugin)
   }
 }
