@@ -1,27 +1,26 @@
 import { networkInterfaces } from 'node:os'
-import { bigIntToIp, type Ip, ipFamily, ipToBigInt } from '../model/ip.ts'
+import { bigIntToIp, type Ip, ipFamily } from '../model/ip.ts'
 import { knownFfi } from './ffi.ts'
+import {
+  addressBytes,
+  addressLength,
+  addressLengthOf,
+  datagramSocket,
+  dontWait,
+  familyOf,
+  findSocketCalls,
+  type SocketCalls,
+  socketAddress,
+  socketOption,
+} from './socket-calls.ts'
 
 type Ffi = typeof import('node:ffi')
-type Calls = ReturnType<typeof findCalls>
 
-// These constants and structures hold on Linux for 64-bit little-endian machines: socket.h, in.h, fcntl.h.
-const family = { ipv4: 2, ipv6: 10 } as const
-/** SOCK_DGRAM, SOCK_NONBLOCK and SOCK_CLOEXEC. */
-const socketType = 2 | 0o4_000 | 0o2_000_000
-/** Level and name: SOL_SOCKET with SO_REUSEPORT, IPPROTO_IPV6 with IPV6_V6ONLY. */
-const option = { reusePort: [1, 15], v6Only: [41, 26] } as const
-/** MSG_DONTWAIT */
-const dontWait = 0x40
+// These structures hold on Linux for 64-bit little-endian machines.
 /** `struct mmsghdr`: its size, and where its fields begin. */
 const header = { bytes: 64, addressLength: 8, iov: 16, iovCount: 24, length: 56 } as const
 /** `struct iovec`: where the bytes are, and how many. */
 const iovBytes = 16
-/** Layout of `sockaddr_in` and `sockaddr_in6`: family 2, port 2, then the address, in the larger one after 4 more bytes. */
-const addressLength = { ipv4: 16, ipv6: 28 } as const
-/** Size for either structure. */
-const addressBytes = 32
-
 /** Largest possible datagram. */
 const receivedBytes = 65_536
 const sentBytes = 4_096
@@ -47,7 +46,7 @@ export interface Datagram {
 export class DatagramBatch {
   readonly fd: number
   readonly datagrams: readonly Datagram[]
-  readonly #calls: Calls
+  readonly #calls: SocketCalls
   readonly #isIpv6: boolean
   readonly #in: Slots
   readonly #out: Slots
@@ -57,12 +56,12 @@ export class DatagramBatch {
   static open(address: Ip, port: number): DatagramBatch | undefined {
     const ffi = knownFfi()
     if (ffi === undefined) return undefined
-    const calls = findCalls(ffi)
+    const calls = findSocketCalls(ffi)
     const fd = openSocket(calls, ffi, address, port)
     return fd === -1 ? undefined : new DatagramBatch(ffi, calls, fd, address)
   }
 
-  private constructor(ffi: Ffi, calls: Calls, fd: number, address: Ip) {
+  private constructor(ffi: Ffi, calls: SocketCalls, fd: number, address: Ip) {
     this.fd = fd
     this.#calls = calls
     this.#isIpv6 = ipFamily(address) === 'IPv6'
@@ -73,7 +72,7 @@ export class DatagramBatch {
 
   /** Reads waiting datagrams into `datagrams` and returns their number, 0 if none wait. */
   receive(): number {
-    this.#answers = 0
+    if (this.#answers > 0) this.send()
     this.#in.offerAddresses()
     return Math.max(0, this.#calls.recvmmsg(this.fd, this.#in.pointer, batchSize, dontWait, 0n))
   }
@@ -88,6 +87,22 @@ export class DatagramBatch {
     this.#out.address(this.#answers, this.#in, index)
     this.#out.setLengths(this.#answers, length, this.#isIpv6 ? addressLength.ipv6 : addressLength.ipv4)
     this.#answers += 1
+  }
+
+  /** Copies the source of that datagram, for an answer after the next `receive`. */
+  sourceOf(index: number): Buffer {
+    return this.#in.copyAddress(index)
+  }
+
+  /** Queues an answer for a source of `sourceOf`; `send` sends it, and so does the next `receive`. Returns false where it is too long. */
+  replyTo(source: Buffer, answer: Buffer): boolean {
+    if (answer.length > sentBytes) return false
+    if (this.#answers === batchSize) this.send()
+    answer.copy(this.answer)
+    this.#out.setAddress(this.#answers, source)
+    this.#out.setLengths(this.#answers, answer.length, this.#isIpv6 ? addressLength.ipv6 : addressLength.ipv4)
+    this.#answers += 1
+    return true
   }
 
   /** Sends the queued answers. One that the kernel refuses is dropped, like a packet in a full network. */
@@ -125,11 +140,24 @@ class Slot implements Datagram {
   get address(): string {
     const { addresses } = this.#slots
     const at = this.#index * addressBytes
-    if (!this.#isIpv6) return addresses.subarray(at + 4, at + 8).join('.')
+    if (!this.#isIpv6) return ipv4Text(addresses.readUInt32BE(at + 4))
     const ip = bigIntToIp(BigInt(`0x${addresses.toString('hex', at + 8, at + 24)}`), 'IPv6')
     const link = addresses.readUInt32LE(at + 24)
     return link === 0 ? ip : `${ip}%${linkName(link)}`
   }
+}
+
+const maxTexts = 4096
+const ipv4Texts = new Map<number, string>()
+
+/** Returns the text of an IPv4 address. Texts are remembered, because the same clients ask again and again. */
+function ipv4Text(value: number): string {
+  const known = ipv4Texts.get(value)
+  if (known !== undefined) return known
+  const text = `${value >>> 24}.${(value >>> 16) & 0xff}.${(value >>> 8) & 0xff}.${value & 0xff}`
+  if (ipv4Texts.size >= maxTexts) ipv4Texts.clear()
+  ipv4Texts.set(value, text)
+  return text
 }
 
 /** Memory for a batch of datagrams, their addresses, and the kernel's headers that point to both. */
@@ -182,6 +210,14 @@ class Slots {
     this.#headerWords[(index * header.bytes + header.addressLength) / 4] = address
   }
 
+  copyAddress(index: number): Buffer {
+    return Buffer.from(this.addresses.subarray(index * addressBytes, (index + 1) * addressBytes))
+  }
+
+  setAddress(index: number, address: Buffer): void {
+    address.copy(this.addresses, index * addressBytes)
+  }
+
   /** Copies the address of a datagram of another batch. */
   address(index: number, from: Slots, fromIndex: number): void {
     const start = fromIndex * addressBytes
@@ -197,22 +233,10 @@ function linkName(index: number): string {
   return found?.[0] ?? String(index)
 }
 
-/** Loads functions of this process' C library. */
-function findCalls(ffi: Ffi) {
-  return ffi.dlopen(null, {
-    socket: { return: 'i32', arguments: ['i32', 'i32', 'i32'] },
-    setsockopt: { return: 'i32', arguments: ['i32', 'i32', 'i32', 'pointer', 'u32'] },
-    bind: { return: 'i32', arguments: ['i32', 'pointer', 'u32'] },
-    close: { return: 'i32', arguments: ['i32'] },
-    recvmmsg: { return: 'i32', arguments: ['i32', 'pointer', 'u32', 'i32', 'pointer'] },
-    sendmmsg: { return: 'i32', arguments: ['i32', 'pointer', 'u32', 'i32'] },
-  }).functions
-}
-
 /** Opens a socket that is bound to the address and shares its port; -1 on failure. */
-function openSocket(calls: Calls, ffi: Ffi, address: Ip, port: number): number {
+function openSocket(calls: SocketCalls, ffi: Ffi, address: Ip, port: number): number {
   const isIpv6 = ipFamily(address) === 'IPv6'
-  const fd = calls.socket(isIpv6 ? family.ipv6 : family.ipv4, socketType, 0)
+  const fd = calls.socket(familyOf(address), datagramSocket, 0)
   if (fd === -1) return -1
   const on = Buffer.alloc(addressBytes)
   on.writeUInt32LE(1)
@@ -220,20 +244,10 @@ function openSocket(calls: Calls, ffi: Ffi, address: Ip, port: number): number {
     calls.setsockopt(fd, level, name, ffi.getRawPointer(on), 4) === 0
   const place = socketAddress(address, port)
   const isBound =
-    set(option.reusePort) &&
-    (!isIpv6 || set(option.v6Only)) &&
-    calls.bind(fd, ffi.getRawPointer(place), isIpv6 ? addressLength.ipv6 : addressLength.ipv4) === 0
+    set(socketOption.reusePort) &&
+    (!isIpv6 || set(socketOption.v6Only)) &&
+    calls.bind(fd, ffi.getRawPointer(place), addressLengthOf(address)) === 0
   if (isBound) return fd
   calls.close(fd)
   return -1
-}
-
-function socketAddress(address: Ip, port: number): Buffer {
-  const place = Buffer.alloc(addressBytes)
-  const isIpv6 = ipFamily(address) === 'IPv6'
-  place.writeUInt16LE(isIpv6 ? family.ipv6 : family.ipv4, 0)
-  place.writeUInt16BE(port, 2)
-  const hex = ipToBigInt(address).toString(16)
-  place.write(hex.padStart(isIpv6 ? 32 : 8, '0'), isIpv6 ? 8 : 4, 'hex')
-  return place
 }

@@ -1,3 +1,4 @@
+export { type ConnectedDatagram, openConnectedDatagram } from './connected-datagram.ts'
 export {
   deleteFlows,
   deleteFlowsBetween,

@@ -63,16 +63,13 @@ export class BlockResolver {
   resolve(request: ResolverQuery): Answer | Promise<Answer> {
     const { query, client, overTcp } = request
     const resolution = this.#first({ query, key: questionKey(query), overTcp, client })
-    return resolution instanceof Promise ? this.#writeLater(request, resolution) : write(request, resolution)
-  }
-
-  async #writeLater(request: ResolverQuery, resolution: Promise<Resolution>): Promise<Answer> {
-    try {
-      return write(request, await resolution)
-    } catch (error) {
-      this.#onFailure(request.query, error)
-      return { message: writeCode(request.query, rcode.SERVFAIL), plugin: 'forward', ageMs: 0 }
-    }
+    if (!(resolution instanceof Promise)) return write(request, resolution)
+    return resolution
+      .then((late) => write(request, late))
+      .catch((error: unknown) => {
+        this.#onFailure(query, error)
+        return { message: writeCode(query, rcode.SERVFAIL), plugin: 'forward', ageMs: 0 }
+      })
   }
 
   #stop(): void {

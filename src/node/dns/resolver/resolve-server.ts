@@ -2,6 +2,7 @@ import type { MessagePort } from 'node:worker_threads'
 import type { ResolveRequest, ResolveResult } from '../plugins/forward/resolve-request.ts'
 import type { Answer } from '../plugins/handler.ts'
 import { Query } from '../wire/query.ts'
+import { packResults, type RequestBatch, unpackRequests } from './batches.ts'
 import type { BlockResolver } from './block-resolver.ts'
 
 /** The end of the channel to another serving thread, on the one with the resolver. */
@@ -13,8 +14,8 @@ export class ResolveServer {
   constructor(port: MessagePort, find: (block: string) => BlockResolver | undefined) {
     this.#port = port
     this.#find = find
-    port.on('message', (requests: readonly ResolveRequest[]) => {
-      for (const request of requests) this.#take(request)
+    port.on('message', (batch: RequestBatch) => {
+      for (const request of unpackRequests(batch)) this.#take(request)
     })
   }
 
@@ -39,13 +40,12 @@ export class ResolveServer {
 
   #reply({ id, wantsCopy }: ResolveRequest, { message, plugin, ageMs, copy }: Answer): void {
     if (this.#outbox.length === 0) setImmediate(() => this.#flush())
-    // A view would be sent with all of the memory behind it.
-    const sent = wantsCopy && copy !== undefined && { copy: { ...copy, message: new Uint8Array(copy.message) } }
-    this.#outbox.push({ id, message: message && new Uint8Array(message), plugin, ageMs, ...sent })
+    const result = { id, message, plugin, ageMs }
+    this.#outbox.push(wantsCopy && copy !== undefined ? { ...result, copy } : result)
   }
 
   #flush(): void {
-    this.#port.postMessage(this.#outbox)
+    this.#port.postMessage(packResults(this.#outbox))
     this.#outbox = []
   }
 }

@@ -104,8 +104,12 @@ export class Responder {
     query.parse(bytes, bytes.length)
     const block = this.#route(query, client.listener)
     if (block === undefined) return undefined
-    const question = { query, client, limit: limitOf(query, client), aliases: 0 }
-    const { message, plugin } = await this.#answerSafely(block, question)
+    const { message, plugin } = await this.#answerSafely(block, {
+      query,
+      client,
+      limit: limitOf(query, client),
+      aliases: 0,
+    })
     const flags = message === undefined ? 0 : readUint16(message, 2)
     this.#count(block, query, client, { plugin, flags, length: message?.length ?? 0, startedMs })
     if (block.isObserved) block.observe({ query, client, message, seconds: secondsSince(startedMs) })
@@ -150,12 +154,16 @@ export class Responder {
   }
 
   /** An upstream's message may break the format where it was not checked yet: that question gets SERVFAIL. */
-  async #answerSafely(block: ActiveBlock, question: Question): Promise<Answer> {
-    try {
-      return await block.answer(question)
-    } catch {
+  #answerSafely(block: ActiveBlock, question: Question): Answer | Promise<Answer> {
+    const fail = () => {
       this.#panics += 1
       return serverFailure(question.query, '')
+    }
+    try {
+      const answer = block.answer(question)
+      return answer instanceof Promise ? answer.catch(fail) : answer
+    } catch {
+      return fail()
     }
   }
 

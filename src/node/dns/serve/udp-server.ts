@@ -18,6 +18,7 @@ export class UdpServer {
   #scratch = Buffer.allocUnsafeSlow(scratchBytes)
   #batch: DatagramBatch | undefined
   #clients: readonly BatchClient[] = []
+  #isPlanned = false
 
   constructor(listener: Listener, responder: Responder) {
     this.#listener = listener
@@ -87,7 +88,29 @@ export class UdpServer {
     const { bytes, length } = client.datagram
     const answered = this.#responder.respondNow(bytes, length, client, batch.answer)
     if (answered > 0) batch.reply(index, answered)
-    else if (answered === responderResult.later) this.#answerLater(Buffer.from(bytes.subarray(0, length)), client.kept)
+    else if (answered === responderResult.later)
+      this.#answerInBatch(batch, index, Buffer.from(bytes.subarray(0, length)))
+  }
+
+  /** Answers later, together with the other answers of that turn of the event loop. */
+  #answerInBatch(batch: DatagramBatch, index: number, message: Buffer): void {
+    const client = this.#clients[index]?.kept
+    if (client === undefined) return
+    const source = batch.sourceOf(index)
+    void this.#responder.respondLater(message, client).then((answer) => {
+      if (answer === undefined || this.#batch !== batch) return
+      if (!batch.replyTo(source, answer)) this.#send(answer, client)
+      else this.#planSend(batch)
+    })
+  }
+
+  #planSend(batch: DatagramBatch): void {
+    if (this.#isPlanned) return
+    this.#isPlanned = true
+    setImmediate(() => {
+      this.#isPlanned = false
+      if (this.#batch === batch) batch.send()
+    })
   }
 
   #answerLater(message: Buffer, client: Client): void {

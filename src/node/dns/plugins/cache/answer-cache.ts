@@ -1,21 +1,8 @@
 import { LRUCache } from 'lru-cache'
 import type { MessageLayout } from '../../wire/message.ts'
+import { CachedAnswer } from './cached-answer.ts'
 import { boundTtls, type CacheKind, isFailure, lifetimeOf } from './lifetime.ts'
 import type { CacheSettings } from './settings.ts'
-
-/** One cached message of an upstream. */
-export interface CachedAnswer {
-  readonly message: Buffer
-  readonly layout: MessageLayout
-  readonly kind: CacheKind
-  readonly storedAtMs: number
-  readonly expiresAtMs: number
-  /** How often the answer was used with no more than the prefetch duration between two uses. */
-  hits: number
-  lastHitMs: number
-  /** When the upstreams last failed to give a newer answer; undefined where they did not fail. */
-  failedAtMs?: number
-}
 
 /** The counters of the cache. */
 export interface CacheCounts {
@@ -82,7 +69,7 @@ export class AnswerCache {
   find(key: string, nowMs: number): CachedAnswer | undefined {
     const [success, denial] = [this.#sides.success.get(key), this.#sides.denial.get(key)]
     if (success && this.#prefers(success, nowMs)) return success
-    if (success && denial) return success.expiresAtMs > nowMs || isFailure(denial.layout.rcode) ? success : denial
+    if (success && denial) return success.expiresAtMs > nowMs || isFailure(denial.rcode) ? success : denial
     return success ?? denial
   }
 
@@ -95,8 +82,8 @@ export class AnswerCache {
     }
     const { kind, ms } = lifetime
     const layout = boundTtls(message, found, this.#settings[kind])
-    const answer = { message, layout, kind, storedAtMs: nowMs, expiresAtMs: nowMs + ms, hits: 0, lastHitMs: nowMs }
-    this.#sides[kind].set(key, answer)
+    const times = { storedAtMs: nowMs, expiresAtMs: nowMs + ms }
+    this.#sides[kind].set(key, new CachedAnswer({ message, layout }, kind, times))
     const isKept = kind === 'denial' && this.#settings.serveStale?.prefersPositive === true
     if (!isFailure(layout.rcode) && !isKept) this.#sides[kind === 'success' ? 'denial' : 'success'].delete(key)
     return layout
@@ -123,8 +110,8 @@ export class AnswerCache {
       // The LRU allocates this many entries at once, and the bytes run out before.
       max: Math.max(1, Math.min(capacity, Math.ceil(maxBytes / bytesPerEntry))),
       maxSize: Math.max(1, Math.floor(maxBytes)),
-      sizeCalculation: ({ message, layout }, key) =>
-        message.length + key.length + layout.records.length * bytesPerRecord + bytesPerEntry,
+      sizeCalculation: ({ length, recordCount }, key) =>
+        length + key.length + recordCount * bytesPerRecord + bytesPerEntry,
       dispose: (_, __, reason) => {
         if (reason === 'evict') this.counts.evictions[kind] += 1
       },
@@ -134,5 +121,5 @@ export class AnswerCache {
 
 /** Returns whether an expired answer may still be given in place of an upstream's. */
 export function isUsableStale(answer: CachedAnswer, nowMs: number, forMs = keptStaleMs): boolean {
-  return nowMs - answer.expiresAtMs <= forMs && !isFailure(answer.layout.rcode)
+  return nowMs - answer.expiresAtMs <= forMs && !isFailure(answer.rcode)
 }

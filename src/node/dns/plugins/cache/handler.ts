@@ -22,9 +22,13 @@ export class CacheHandler implements Handler {
     return found.length
   }
 
-  async answer(question: Question, next: Next): Promise<Answer> {
-    const answer = await next(question)
-    if (answer.copy) this.copies.put(question.query, answer.copy)
+  answer(question: Question, next: Next): Answer | Promise<Answer> {
+    const answer = next(question)
+    return answer instanceof Promise ? answer.then((late) => this.#keep(question, late)) : this.#keep(question, answer)
+  }
+
+  #keep({ query }: Question, answer: Answer): Answer {
+    if (answer.copy) this.copies.put(query, answer.copy)
     return answer
   }
 }

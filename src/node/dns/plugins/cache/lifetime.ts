@@ -74,8 +74,11 @@ export function boundTtls(
   layout: MessageLayout,
   { minTtlSeconds, maxTtlSeconds }: CacheSide,
 ): MessageLayout {
+  const isWithin = ({ type, ttl }: RecordLocation) =>
+    type === recordType.OPT || (ttl >= minTtlSeconds && ttl <= maxTtlSeconds)
+  if (layout.records.every(isWithin)) return layout
   const records = layout.records.map((record) => {
-    if (record.type === recordType.OPT) return record
+    if (isWithin(record)) return record
     const ttl = Math.min(maxTtlSeconds, Math.max(minTtlSeconds, record.ttl))
     writeUint32(message, record.ttlAt, ttl)
     return { ...record, ttl }

@@ -3,7 +3,8 @@ import type { Series } from '../../metrics/series.ts'
 import { isUnder } from '../../wire/name.ts'
 import type { ForwardList } from '../forward/forward-list.ts'
 import type { KeepAnswer, Resolution, ResolverHandler, ResolverNext, ResolverQuestion } from '../resolver-handler.ts'
-import { AnswerCache, type CachedAnswer, isUsableStale } from './answer-cache.ts'
+import { AnswerCache, isUsableStale } from './answer-cache.ts'
+import type { CachedAnswer } from './cached-answer.ts'
 import { isFailure } from './lifetime.ts'
 import { cacheSeries } from './metrics.ts'
 import type { CachePlugin, ServeStale } from './settings.ts'
@@ -46,9 +47,10 @@ export class CacheResolverHandler implements ResolverHandler {
 
   #hit(question: ResolverQuestion, next: ResolverNext, cached: CachedAnswer, nowMs: number): Resolution {
     if (this.answers.touch(cached, nowMs)) this.#prefetch(question, next)
-    const { message, layout, kind, storedAtMs, expiresAtMs } = cached
+    const { kind, storedAtMs, expiresAtMs } = cached
+    const { message, layout } = cached.read()
     const ageMs = nowMs - storedAtMs
-    const isCopied = layout.questionName !== undefined && !isFailure(layout.rcode)
+    const isCopied = !isFailure(cached.rcode)
     return {
       kind: 'message',
       plugin: 'cache',

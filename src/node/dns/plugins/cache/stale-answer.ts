@@ -1,7 +1,7 @@
 import { followAliases } from '../../wire/aliases.ts'
 import { rcode } from '../../wire/codes.ts'
 import type { Resolution, ResolvedMessage, UpstreamAnswer } from '../resolver-handler.ts'
-import type { CachedAnswer } from './answer-cache.ts'
+import type { CachedAnswer } from './cached-answer.ts'
 import { isFailure } from './lifetime.ts'
 import type { ServeStale } from './settings.ts'
 
@@ -9,13 +9,12 @@ import type { ServeStale } from './settings.ts'
 const staleTtlSeconds = 30
 
 /** Returns an expired answer as it is given to a client. */
-export function staleMessage({ message, layout, expiresAtMs }: CachedAnswer, serveStale?: ServeStale): ResolvedMessage {
+export function staleMessage(stale: CachedAnswer, serveStale?: ServeStale): ResolvedMessage {
   return {
     kind: 'message',
     plugin: 'cache',
-    message,
-    layout,
-    ageMs: performance.now() - expiresAtMs,
+    ...stale.read(),
+    ageMs: performance.now() - stale.expiresAtMs,
     ageSeconds: 0,
     ttlSeconds: serveStale?.ttlSeconds ?? staleTtlSeconds,
     copy: undefined,

@@ -54,23 +54,26 @@ export class ForwardList {
     return this.#forwards.find(({ rule }) => takes(rule, name))
   }
 
-  /** Asks the first `forward`, then those after it while an answer is left to the next one. Throws UpstreamError. */
-  async ask(query: Query, overTcp: boolean, first: ActiveForward): Promise<UpstreamAnswer> {
+  /** Asks the first `forward`, then those after it while an answer is left to the next one. Rejects with UpstreamError. */
+  ask(query: Query, overTcp: boolean, first: ActiveForward): Promise<UpstreamAnswer> {
     const span = this.#startSpan(query)
-    try {
-      const answer = await this.#askInTurn({ query, overTcp, span }, first)
-      if (span.isRecorded) span.set({ 'dns.response_code': rcodeName(answer.layout.rcode) })
-      span.end()
-      return answer
-    } catch (error) {
-      span.end({ error: describeError(error) })
-      throw error
-    }
+    const answer = this.#askInTurn({ query, overTcp, span }, first)
+    return span.isRecorded ? traced(span, answer) : answer
   }
 
-  async #askInTurn(asked: AskedQuery, first: ActiveForward): Promise<UpstreamAnswer> {
+  #askInTurn(asked: AskedQuery, first: ActiveForward): Promise<UpstreamAnswer> {
+    const answer = askOne(first, asked)
+    const isLast = first.rule.next.length === 0 && !first.rule.nextOnNodata
+    return isLast ? answer : this.#askOthers(asked, first, answer)
+  }
+
+  async #askOthers(
+    asked: AskedQuery,
+    first: ActiveForward,
+    firstAnswer: Promise<UpstreamAnswer>,
+  ): Promise<UpstreamAnswer> {
     let current = first
-    let answer = await askOne(current, asked)
+    let answer = await firstAnswer
     for (const next of this.#forwards.slice(this.#forwards.indexOf(first) + 1)) {
       if (!isForNext(current.rule, answer.layout)) break
       if (!takes(next.rule, asked.query.name)) continue
@@ -81,16 +84,30 @@ export class ForwardList {
   }
 }
 
+async function traced(span: Span, asking: Promise<UpstreamAnswer>): Promise<UpstreamAnswer> {
+  try {
+    const answer = await asking
+    span.set({ 'dns.response_code': rcodeName(answer.layout.rcode) })
+    span.end()
+    return answer
+  } catch (error) {
+    span.end({ error: describeError(error) })
+    throw error
+  }
+}
+
 interface AskedQuery {
   readonly query: Query
   readonly overTcp: boolean
   readonly span: Span
 }
 
-async function askOne({ forwarder }: ActiveForward, { query, overTcp, span }: AskedQuery): Promise<UpstreamAnswer> {
-  const answer = await forwarder.ask({ make: (withEdns) => makeUpstreamQuery(query, withEdns), overTcp, span })
-  restoreCase(answer.message, answer.layout, query.name)
-  return answer
+function askOne({ forwarder }: ActiveForward, { query, overTcp, span }: AskedQuery): Promise<UpstreamAnswer> {
+  const make = (withEdns: boolean) => makeUpstreamQuery(query, withEdns)
+  return forwarder.ask({ make, overTcp, span }).then((answer) => {
+    restoreCase(answer.message, answer.layout, query.name)
+    return answer
+  })
 }
 
 function takes({ from, except }: ForwardRule, name: Uint8Array): boolean {

@@ -4,7 +4,7 @@ import { describeError } from '../../../../model/errors.ts'
 import { type Span, silentSpan } from '../../../../observe/tracing/tracer.ts'
 import type { UpstreamAnswer } from '../resolver-handler.ts'
 import type { ForwardSettings } from './settings.ts'
-import { Upstream, type UpstreamEvents } from './upstream.ts'
+import { type MakeQuery, Upstream, type UpstreamEvents } from './upstream.ts'
 import { readUpstreamAnswer } from './upstream-answer.ts'
 import { UpstreamError } from './upstream-error.ts'
 import { UpstreamOrder } from './upstream-order.ts'
@@ -15,7 +15,7 @@ const furtherAttemptAfterMs = 50
 
 /** A query for an upstream, which can be made again for each attempt. */
 export interface Forwarded {
-  readonly make: (withEdns: boolean) => Buffer
+  readonly make: MakeQuery
   readonly overTcp: boolean
   readonly span?: Span
 }
@@ -66,17 +66,10 @@ export class Forwarder {
     for (const upstream of this.upstreams) upstream.close()
   }
 
-  async #askOne(upstream: Upstream, forwarded: Forwarded): Promise<Buffer> {
+  #askOne(upstream: Upstream, forwarded: Forwarded): Promise<Buffer> {
     const { make, span = silentSpan } = forwarded
-    const attempt = span.child('ask upstream', { kind: 'client', attributes: { 'server.address': upstream.name } })
-    try {
-      const reply = await upstream.ask(make, this.#overTcp(forwarded))
-      attempt.end()
-      return reply
-    } catch (error) {
-      attempt.end({ error: describeError(error) })
-      throw error
-    }
+    const reply = upstream.ask(make, this.#overTcp(forwarded))
+    return span.isRecorded ? traced(span, upstream, reply) : reply
   }
 
   #overTcp({ overTcp }: Forwarded): boolean {
@@ -109,5 +102,17 @@ export class Forwarder {
     this.#onBroken()
     if (this.#settings.failfastAllUnhealthy) throw new UpstreamError('all-down', 'every upstream is down')
     return usable.slice(randomInt(usable.length)).slice(0, 1)
+  }
+}
+
+async function traced(span: Span, upstream: Upstream, reply: Promise<Buffer>): Promise<Buffer> {
+  const attempt = span.child('ask upstream', { kind: 'client', attributes: { 'server.address': upstream.name } })
+  try {
+    const message = await reply
+    attempt.end()
+    return message
+  } catch (error) {
+    attempt.end({ error: describeError(error) })
+    throw error
   }
 }

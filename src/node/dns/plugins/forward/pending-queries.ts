@@ -1,35 +1,32 @@
+import type { Deadlines, TimedJob } from '../../../../loop/deadlines.ts'
 import { readUint16, writeUint16 } from '../../wire/bytes.ts'
 import { foldByte, skipPlainName } from '../../wire/name.ts'
 import { headerLength } from '../../wire/query.ts'
 import type { RandomNumbers } from './random-numbers.ts'
 import { UpstreamError } from './upstream-error.ts'
 
-interface Pending {
-  readonly query: Buffer
-  readonly questionEnd: number
-  readonly resolve: (reply: Buffer) => void
-  readonly reject: (error: UpstreamError) => void
-  readonly timer: NodeJS.Timeout
-}
-
 /** The low four bits of the rcodes that an answer without its question may have: FORMERR, SERVFAIL, NOTIMP, REFUSED. */
 const bareRcodes = new Set([1, 2, 4, 5])
+
+export interface PendingParts {
+  readonly random: RandomNumbers
+  readonly deadlines: Deadlines
+  /** Called when the last query was answered or given up. */
+  readonly onEmpty?: () => void
+}
 
 /**
  * The queries in progress on one socket, each with an ID that cannot be guessed. Only a message with the ID and the question of a query is its
  * answer; any other is skipped, and the query goes on waiting.
  */
 export class PendingQueries {
-  readonly #where: string
-  readonly #random: RandomNumbers
-  readonly #onEmpty: () => void
-  readonly #pending = new Map<number, Pending>()
+  readonly where: string
+  readonly #parts: PendingParts
+  readonly #pending = new Map<number, PendingQuery>()
 
-  /** Calls `onEmpty` when the last query was answered or given up. */
-  constructor(where: string, random: RandomNumbers, onEmpty: () => void = () => {}) {
-    this.#where = where
-    this.#random = random
-    this.#onEmpty = onEmpty
+  constructor(where: string, parts: PendingParts) {
+    this.where = where
+    this.#parts = parts
   }
 
   get size(): number {
@@ -40,57 +37,81 @@ export class PendingQueries {
   add(query: Buffer, timeoutMs: number): Promise<Buffer> {
     const id = this.#freeId()
     writeUint16(query, 0, id)
-    const questionEnd = skipPlainName(query, headerLength, query.length) + 4
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => {
-        this.#drop(id)
-        reject(new UpstreamError('timeout', `${this.#where} did not answer within ${timeoutMs} ms`))
-      }, timeoutMs)
-      this.#pending.set(id, { query, questionEnd, resolve, reject, timer })
+      const pending = new PendingQuery(this, { id, query, timeoutMs, resolve, reject })
+      this.#pending.set(id, pending)
+      this.#parts.deadlines.add(pending, timeoutMs)
     })
   }
 
-  /** Passes a message to its query. Returns false where it answers none. */
-  settle(message: Buffer): boolean {
-    if (message.length < headerLength) return false
-    const id = readUint16(message, 0)
-    const pending = this.#pending.get(id)
-    if (pending === undefined || !answers(message, pending)) return false
-    this.#drop(id)
-    clearTimeout(pending.timer)
-    pending.resolve(message)
+  /** Passes the message in the first `length` bytes to its query, as a copy. Returns false where it answers none. */
+  settle(bytes: Buffer, length = bytes.length): boolean {
+    if (length < headerLength) return false
+    const pending = this.#pending.get(readUint16(bytes, 0))
+    if (pending === undefined || !pending.isAnsweredBy(bytes, length)) return false
+    this.drop(pending)
+    pending.asked.resolve(Buffer.from(bytes.subarray(0, length)))
     return true
   }
 
-  failAll(error: UpstreamError): void {
-    for (const { timer, reject } of this.#pending.values()) {
-      clearTimeout(timer)
-      reject(error)
-    }
-    this.#pending.clear()
-    this.#onEmpty()
+  drop(pending: PendingQuery): void {
+    this.#pending.delete(pending.asked.id)
+    this.#parts.deadlines.remove(pending, pending.asked.timeoutMs)
+    if (this.#pending.size === 0) this.#parts.onEmpty?.()
   }
 
-  #drop(id: number): void {
-    this.#pending.delete(id)
-    if (this.#pending.size === 0) this.#onEmpty()
+  failAll(error: UpstreamError): void {
+    for (const pending of this.#pending.values()) {
+      this.#parts.deadlines.remove(pending, pending.asked.timeoutMs)
+      pending.asked.reject(error)
+    }
+    this.#pending.clear()
+    this.#parts.onEmpty?.()
   }
 
   #freeId(): number {
     for (;;) {
-      const id = this.#random.uint16()
+      const id = this.#parts.random.uint16()
       if (!this.#pending.has(id)) return id
     }
   }
 }
 
-function answers(message: Buffer, { query, questionEnd }: Pending): boolean {
-  const flags = readUint16(message, 2)
-  if ((flags & 0x8000) === 0) return false
-  const questions = readUint16(message, 4)
-  if (questions === 0) return bareRcodes.has(flags & 0xf) && message.length === headerLength
-  if (questions !== 1 || message.length < questionEnd) return false
-  for (let at = headerLength; at < questionEnd; at++)
-    if (foldByte(message[at] ?? 0) !== foldByte(query[at] ?? 0)) return false
-  return true
+interface Asked {
+  readonly id: number
+  readonly query: Buffer
+  readonly timeoutMs: number
+  readonly resolve: (reply: Buffer) => void
+  readonly reject: (error: UpstreamError) => void
+}
+
+class PendingQuery implements TimedJob {
+  deadlineMs = 0
+  readonly asked: Asked
+  readonly #owner: PendingQueries
+  readonly #questionEnd: number
+
+  constructor(owner: PendingQueries, asked: Asked) {
+    this.#owner = owner
+    this.asked = asked
+    this.#questionEnd = skipPlainName(asked.query, headerLength, asked.query.length) + 4
+  }
+
+  onLate(): void {
+    const { timeoutMs, reject } = this.asked
+    this.#owner.drop(this)
+    reject(new UpstreamError('timeout', `${this.#owner.where} did not answer within ${timeoutMs} ms`))
+  }
+
+  isAnsweredBy(bytes: Buffer, length: number): boolean {
+    const { query } = this.asked
+    const flags = readUint16(bytes, 2)
+    if ((flags & 0x8000) === 0) return false
+    const questions = readUint16(bytes, 4)
+    if (questions === 0) return bareRcodes.has(flags & 0xf) && length === headerLength
+    if (questions !== 1 || length < this.#questionEnd) return false
+    for (let at = headerLength; at < this.#questionEnd; at++)
+      if (foldByte(bytes[at] ?? 0) !== foldByte(query[at] ?? 0)) return false
+    return true
+  }
 }

@@ -1,3 +1,4 @@
+import type { Deadlines } from '../../../../loop/deadlines.ts'
 import type { Ip } from '../../../../model/ip.ts'
 import type { SourceLocation } from '../../corefile/errors.ts'
 import type { WireName } from '../../wire/name.ts'
@@ -47,6 +48,7 @@ export interface ForwardSettings {
 /** The settings that the connections to one upstream need. The source address is set only where it has the upstream's family. */
 export interface ConnectionSettings extends Pick<ForwardSettings, 'expireMs' | 'maxAgeMs' | 'sourceAddress'> {
   readonly random: RandomNumbers
+  readonly deadlines: Deadlines
   /** Receives the transport of each query, and whether an open connection was reused. */
   readonly onConnection?: (transport: UpstreamTransport, kept: boolean) => void
 }

@@ -19,11 +19,11 @@ class StreamConnection {
   readonly #bornMs = performance.now()
   isOpen = true
 
-  constructor(target: UpstreamTarget, { expireMs, maxAgeMs, sourceAddress, random }: ConnectionSettings) {
+  constructor(target: UpstreamTarget, { expireMs, maxAgeMs, sourceAddress, ...parts }: ConnectionSettings) {
     const { address, port, tls } = target
     this.#maxAgeMs = maxAgeMs === 0 ? Number.POSITIVE_INFINITY : maxAgeMs
     this.#where = `${address} port ${port} over ${tls ? 'TLS' : 'TCP'}`
-    this.pending = new PendingQueries(this.#where, random)
+    this.pending = new PendingQueries(this.#where, parts)
     const from = sourceAddress === undefined ? {} : { localAddress: sourceAddress }
     this.#socket = tls ? openTls(target, from) : connect({ host: address, port, noDelay: true, ...from })
     this.#ready = this.#watchConnect(tls ? 'secureConnect' : 'connect')

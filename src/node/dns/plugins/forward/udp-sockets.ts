@@ -1,13 +1,12 @@
-import { createSocket, type Socket } from 'node:dgram'
-import { ipFamily } from '../../../../model/ip.ts'
+import { type ConnectedDatagram, openConnectedDatagram } from '../../../../host/index.ts'
 import { PendingQueries } from './pending-queries.ts'
 import type { ConnectionSettings, UpstreamTarget } from './settings.ts'
 import { UpstreamError } from './upstream-error.ts'
 
-/** How many sockets one upstream has: a power of two, at most 256. */
+/** How many sockets of one upstream take queries: a power of two, at most 256. */
 const maxSockets = 64
 const socketAgeMs = 10_000
-/** A socket takes from 1 to this many queries, 8.5 on average; it is a power of two. One socket for each query would cost as much as the query. */
+/** A port takes from 1 to this many queries, 8.5 on average; it is a power of two. One port for each query would cost as much as the query. */
 const maxUses = 16
 /** How many of the 65536 IDs of a socket may be in use; with more, an ID could be guessed. */
 const maxPendingPerSocket = 512
@@ -17,37 +16,33 @@ const maxPendingPerSocket = 512
  * The kernel chooses the source port at random.
  */
 class UdpSocket {
-  readonly #where: string
   readonly #pending: PendingQueries
-  readonly #bornMs = performance.now()
+  readonly #random: ConnectionSettings['random']
   readonly #maxAgeMs: number
-  readonly #socket: Socket
-  /** Queries that wait until the socket is connected. */
-  readonly #unsent: Buffer[] = []
-  readonly #onSent = (error: Error | null) => error && this.#fail(error)
-  #isConnected = false
-  readonly #onEnd: (socket: UdpSocket) => void
-  #usesLeft: number
+  readonly #datagram: ConnectedDatagram
+  readonly #onIdle: (socket: UdpSocket) => void
+  #bornMs = 0
+  #usesLeft = 0
   #isBroken = false
   #isLeaving = false
   #isClosed = false
 
-  constructor({ address, port }: UpstreamTarget, settings: ConnectionSettings, onEnd: (socket: UdpSocket) => void) {
-    const { maxAgeMs, sourceAddress, random } = settings
-    this.#onEnd = onEnd
-    this.#where = `${address} port ${port}`
+  /** Calls `onIdle` when the socket takes no more queries and the last one has ended. */
+  constructor({ address, port }: UpstreamTarget, settings: ConnectionSettings, onIdle: (socket: UdpSocket) => void) {
+    const { maxAgeMs, sourceAddress, random, deadlines } = settings
+    this.#onIdle = onIdle
+    this.#random = random
     this.#maxAgeMs = maxAgeMs === 0 ? socketAgeMs : Math.min(maxAgeMs, socketAgeMs)
-    this.#usesLeft = 1 + (random.byte() & (maxUses - 1))
-    this.#pending = new PendingQueries(this.#where, random, () => this.#isLeaving && this.#end())
-    const family = ipFamily(address) === 'IPv6' ? 6 : 4
-    // The upstream is an address, so nothing is resolved.
-    this.#socket = createSocket({ type: `udp${family}`, lookup: (host, _, done) => done(null, host, family) })
-    this.#socket.on('message', (message) => this.#pending.settle(message))
-    this.#socket.on('error', (error) => this.#fail(error))
-    if (sourceAddress !== undefined) this.#socket.bind(0, sourceAddress)
-    // The callback reports that there is no route to the address.
-    this.#socket.connect(port, address, (error?: Error) => this.#onConnected(error))
-    this.#socket.unref()
+    const onEmpty = () => this.#isLeaving && this.#onIdle(this)
+    this.#pending = new PendingQueries(`${address} port ${port}`, { random, deadlines, onEmpty })
+    this.#datagram = openConnectedDatagram(
+      { address, port, source: sourceAddress },
+      {
+        onMessage: (bytes, length) => this.#pending.settle(bytes, length),
+        onError: (error) => this.#fail(error),
+      },
+    )
+    this.#beginLife()
   }
 
   get takesMore(): boolean {
@@ -61,49 +56,48 @@ class UdpSocket {
   exchange(query: Buffer, timeoutMs: number): Promise<Buffer> {
     this.#usesLeft -= 1
     const reply = this.#pending.add(query, timeoutMs)
-    if (this.#isConnected) this.#send(query)
-    else this.#unsent.push(query)
+    if (!this.#isBroken) this.#datagram.send(query)
     return reply
   }
 
-  /** Takes no more queries, and closes after the last one in progress. */
+  /** Takes no more queries on this port. */
   leave(): void {
     this.#isLeaving = true
-    if (this.#pending.size === 0) this.#end()
+    if (this.#pending.size === 0) this.#onIdle(this)
+  }
+
+  /** Begins anew on another port, for a socket without queries. Returns false where that cannot be done. */
+  renew(): boolean {
+    if (this.#isBroken || this.#isClosed || !this.#datagram.changePort()) return false
+    this.#beginLife()
+    return true
   }
 
   close(): void {
-    this.#end()
-    this.#pending.failAll(new UpstreamError('closed', `the socket to ${this.#where} was closed`))
-  }
-
-  #onConnected(error: Error | undefined): void {
-    if (error) this.#fail(error)
-    this.#isConnected = true
-    for (const query of this.#unsent.splice(0)) this.#send(query)
-  }
-
-  #send(query: Buffer): void {
-    // Sending on a socket that was closed meanwhile throws.
-    if (!this.#isClosed && !this.#isBroken) this.#socket.send(query, this.#onSent)
-  }
-
-  #end(): void {
     if (this.#isClosed) return
     this.#isClosed = true
-    this.#socket.close()
-    this.#onEnd(this)
+    this.#isBroken = true
+    this.#isLeaving = false
+    this.#datagram.close()
+    this.#pending.failAll(new UpstreamError('closed', `the socket to ${this.#pending.where} was closed`))
+  }
+
+  #beginLife(): void {
+    this.#isLeaving = false
+    this.#bornMs = performance.now()
+    this.#usesLeft = 1 + (this.#random.byte() & (maxUses - 1))
   }
 
   #fail(cause: unknown): void {
     this.#isBroken = true
-    this.#pending.failAll(new UpstreamError('unreachable', `${this.#where} cannot be reached over UDP`, { cause }))
+    const text = `${this.#pending.where} cannot be reached over UDP`
+    this.#pending.failAll(new UpstreamError('unreachable', text, { cause }))
   }
 }
 
 /**
  * The sockets to one upstream. Each query uses one of up to 64 random ports, and no port is used for more than 16 queries or ten seconds (or
- * `maxAgeMs`): a forged answer has to guess port and ID.
+ * `maxAgeMs`): a forged answer has to guess port and ID. A socket that has ended with its port gets another port.
  */
 export class UdpSockets {
   readonly #target: UpstreamTarget
@@ -111,7 +105,10 @@ export class UdpSockets {
   /** The sockets that take queries, each in its slot. */
   readonly #sockets: (UdpSocket | undefined)[] = []
   readonly #open = new Set<UdpSocket>()
+  /** Sockets without queries whose ports are not used any more. */
+  readonly #idle: UdpSocket[] = []
   #sweeping: NodeJS.Timeout | undefined
+  #isClosed = false
 
   constructor(target: UpstreamTarget, settings: ConnectionSettings) {
     this.#target = target
@@ -130,27 +127,54 @@ export class UdpSockets {
   }
 
   close(): void {
+    this.#isClosed = true
     clearTimeout(this.#sweeping)
     for (const socket of this.#open) socket.close()
+    this.#open.clear()
+    this.#idle.length = 0
     this.#sockets.length = 0
   }
 
   #replace(slot: number): UdpSocket {
     this.#retire(slot)
-    const socket = new UdpSocket(this.#target, this.#settings, (ended) => this.#open.delete(ended))
-    this.#open.add(socket)
+    const socket = this.#renewed() ?? this.#create()
     this.#sockets[slot] = socket
     this.#sweeping ??= setTimeout(() => this.#sweep(), socketAgeMs).unref()
     return socket
   }
 
-  #retire(slot: number): void {
-    this.#sockets[slot]?.leave()
-    this.#sockets[slot] = undefined
+  #renewed(): UdpSocket | undefined {
+    const socket = this.#idle.pop()
+    if (socket === undefined || socket.renew()) return socket
+    this.#close(socket)
+    return undefined
   }
 
-  /** Closes sockets that are too old, even while there are no queries. */
+  #create(): UdpSocket {
+    const socket = new UdpSocket(this.#target, this.#settings, (idle) => this.#keepIdle(idle))
+    this.#open.add(socket)
+    return socket
+  }
+
+  #keepIdle(socket: UdpSocket): void {
+    if (!this.#isClosed && this.#idle.length < maxSockets) this.#idle.push(socket)
+    else this.#close(socket)
+  }
+
+  #close(socket: UdpSocket): void {
+    this.#open.delete(socket)
+    socket.close()
+  }
+
+  #retire(slot: number): void {
+    const socket = this.#sockets[slot]
+    this.#sockets[slot] = undefined
+    socket?.leave()
+  }
+
+  /** Ends ports that are too old, even while there are no queries, and closes the sockets that were not needed since the last time. */
   #sweep(): void {
+    for (const socket of this.#idle.splice(0)) this.#close(socket)
     for (const [slot, socket] of this.#sockets.entries()) if (socket?.isYoung === false) this.#retire(slot)
     this.#sweeping = this.#open.size === 0 ? undefined : setTimeout(() => this.#sweep(), socketAgeMs).unref()
   }

@@ -1,9 +1,10 @@
+import { Deadlines } from '../../../../loop/deadlines.ts'
 import { ipFamily } from '../../../../model/ip.ts'
 import { readUint16, writeUint16 } from '../../wire/bytes.ts'
 import { flag, rcode, recordType } from '../../wire/codes.ts'
 import { encodeName } from '../../wire/name.ts'
 import { headerLength } from '../../wire/query.ts'
-import { CaseRandomization, isEcho, randomizeCase } from './case-randomization.ts'
+import { CaseRandomization, type CaseVerdict, isEcho, randomizeCase } from './case-randomization.ts'
 import { RandomNumbers } from './random-numbers.ts'
 import type { ConnectionSettings, ForwardSettings, UpstreamTarget, UpstreamTransport } from './settings.ts'
 import { StreamConnections } from './stream-connection.ts'
@@ -11,6 +12,9 @@ import { UdpSockets } from './udp-sockets.ts'
 import { UpstreamError } from './upstream-error.ts'
 
 const probeTimeoutMs = 1_000
+
+/** Makes a query, with an OPT record or without. */
+export type MakeQuery = (withEdns: boolean) => Buffer
 
 export interface UpstreamEvents {
   /** Receives the seconds that the answer took, and its rcode. */
@@ -42,7 +46,8 @@ export class Upstream {
     this.#settings = settings
     this.#events = events
     const onConnection = (transport: UpstreamTransport, kept: boolean) => events.onConnection(this, transport, kept)
-    const connections = { ...connectionSettings(target, settings), random: this.#random, onConnection }
+    const deadlines = new Deadlines()
+    const connections = { ...connectionSettings(target, settings), random: this.#random, deadlines, onConnection }
     this.#udp = new UdpSockets(target, connections)
     this.#stream = new StreamConnections(target, connections)
   }
@@ -60,18 +65,20 @@ export class Upstream {
     this.#disabledBecause = because
   }
 
-  /** Makes one attempt. A truncated answer is asked for again over TCP. `make` gives a new message for each query. Throws UpstreamError. */
-  async ask(make: (withEdns: boolean) => Buffer, overTcp: boolean): Promise<Buffer> {
+  /** Makes one attempt. A truncated answer is asked for again over TCP. `make` gives a new message for each query. Rejects with UpstreamError. */
+  ask(make: MakeQuery, overTcp: boolean): Promise<Buffer> {
     const startedMs = performance.now()
-    try {
-      const reply = await this.#askWithEdns(make, overTcp)
-      this.#setFails(0)
-      this.#events.onReply(this, (performance.now() - startedMs) / 1000, readUint16(reply, 2) & 0xf)
-      return reply
-    } catch (error) {
-      if (!this.#closed) this.#onFailure()
-      throw error
-    }
+    return this.#attempt(make, overTcp).then(
+      (reply) => {
+        this.#setFails(0)
+        this.#events.onReply(this, (performance.now() - startedMs) / 1000, rcodeOf(reply))
+        return reply
+      },
+      (error: unknown) => {
+        if (!this.#closed) this.#onFailure()
+        throw error
+      },
+    )
   }
 
   close(): void {
@@ -81,22 +88,47 @@ export class Upstream {
     this.#stream.close()
   }
 
+  /** Most answers end here: over UDP, in the case they were asked in, and whole. */
+  #attempt(make: MakeQuery, overTcp: boolean): Promise<Buffer> {
+    if (this.#isOverStream(overTcp) || !this.#caseRandomization.isUsed) return this.#askWithEdns(make, overTcp)
+    const asked = randomizeCase(make(true), this.#random)
+    return this.#udp.exchange(asked, this.#settings.readTimeoutMs).then(
+      (reply) => this.#acceptOrAskOn(make, asked, reply),
+      (error: unknown) => this.#noteSilence(error),
+    )
+  }
+
+  #acceptOrAskOn(make: MakeQuery, asked: Buffer, reply: Buffer): Buffer | Promise<Buffer> {
+    const verdict = this.#caseRandomization.judge(asked, reply)
+    if (verdict === 'kept' && !isTruncated(reply) && !isRefusal(reply)) return reply
+    return this.#askOn(make, verdict, reply)
+  }
+
+  async #askOn(make: MakeQuery, verdict: CaseVerdict, reply: Buffer): Promise<Buffer> {
+    const complete = await this.#untruncated(() => make(true), await this.#settleCase(() => make(true), verdict, reply))
+    return isRefusal(complete) ? this.#exchange(() => make(false), false) : complete
+  }
+
   /** Asks with EDNS. A server that does not know EDNS answers FORMERR or NOTIMP, and is asked without (RFC 6891 7). */
-  async #askWithEdns(make: (withEdns: boolean) => Buffer, overTcp: boolean): Promise<Buffer> {
+  async #askWithEdns(make: MakeQuery, overTcp: boolean): Promise<Buffer> {
     const reply = await this.#exchange(() => make(true), overTcp)
-    const code = readUint16(reply, 2) & 0xf
-    const isRefusal = code === rcode.FORMERR || code === rcode.NOTIMP
-    return isRefusal ? this.#exchange(() => make(false), overTcp) : reply
+    return isRefusal(reply) ? this.#exchange(() => make(false), overTcp) : reply
   }
 
   async #exchange(make: () => Buffer, overTcp: boolean): Promise<Buffer> {
-    const { readTimeoutMs } = this.#settings
-    if (overTcp || this.#target.tls !== undefined) return this.#stream.exchange(make(), readTimeoutMs)
+    if (this.#isOverStream(overTcp)) return this.#stream.exchange(make(), this.#settings.readTimeoutMs)
     const reply = this.#caseRandomization.isUsed ? await this.#askInRandomCase(make) : await this.#askPlain(make)
-    const isTruncated = (readUint16(reply, 2) & flag.TC) !== 0
-    if (!isTruncated) return reply
-    // Without TCP on the upstream, the client gets the truncated answer and may ask over TCP itself.
-    return this.#stream.exchange(make(), readTimeoutMs).catch(() => reply)
+    return this.#untruncated(make, reply)
+  }
+
+  #isOverStream(overTcp: boolean): boolean {
+    return overTcp || this.#target.tls !== undefined
+  }
+
+  /** Asks over TCP for what was cut. Without TCP on the upstream, the client gets the truncated answer and may ask over TCP itself. */
+  async #untruncated(make: () => Buffer, reply: Buffer): Promise<Buffer> {
+    if (!isTruncated(reply)) return reply
+    return this.#stream.exchange(make(), this.#settings.readTimeoutMs).catch(() => reply)
   }
 
   async #askPlain(make: () => Buffer): Promise<Buffer> {
@@ -112,13 +144,20 @@ export class Upstream {
 
   async #askInRandomCase(make: () => Buffer): Promise<Buffer> {
     const asked = randomizeCase(make(), this.#random)
-    const reply = await this.#udp.exchange(asked, this.#settings.readTimeoutMs).catch((error: unknown) => {
-      if (error instanceof UpstreamError && error.code === 'timeout') this.#caseRandomization.noteSilence()
-      throw error
-    })
-    const verdict = this.#caseRandomization.judge(asked, reply)
+    const reply = await this.#udp
+      .exchange(asked, this.#settings.readTimeoutMs)
+      .catch((error: unknown) => this.#noteSilence(error))
+    return this.#settleCase(make, this.#caseRandomization.judge(asked, reply), reply)
+  }
+
+  async #settleCase(make: () => Buffer, verdict: CaseVerdict, reply: Buffer): Promise<Buffer> {
     if (verdict === 'kept') return reply
     return verdict === 'changed' ? this.#askAgain(make) : this.#compare(make, reply)
+  }
+
+  #noteSilence(error: unknown): never {
+    if (error instanceof UpstreamError && error.code === 'timeout') this.#caseRandomization.noteSilence()
+    throw error
   }
 
   /** Asks again after an answer in another case, which may be forged. An answer over TCP cannot be forged, nor can two from different ports. */
@@ -135,7 +174,7 @@ export class Upstream {
   /** Asks in the client's case after a denial. A server that distinguishes upper and lower case denies names that it knows. */
   async #compare(make: () => Buffer, denied: Buffer): Promise<Buffer> {
     const plain = await this.#udp.exchange(make(), this.#settings.readTimeoutMs).catch(() => denied)
-    const knowsMore = readUint16(plain, 6) > 0 || (readUint16(denied, 2) & 0xf) !== (readUint16(plain, 2) & 0xf)
+    const knowsMore = readUint16(plain, 6) > 0 || rcodeOf(denied) !== rcodeOf(plain)
     if (knowsMore) this.#caseRandomization.giveUp()
     return plain
   }
@@ -178,10 +217,23 @@ export class Upstream {
   }
 }
 
+function rcodeOf(reply: Buffer): number {
+  return readUint16(reply, 2) & 0xf
+}
+
+function isTruncated(reply: Buffer): boolean {
+  return (readUint16(reply, 2) & flag.TC) !== 0
+}
+
+function isRefusal(reply: Buffer): boolean {
+  const code = rcodeOf(reply)
+  return code === rcode.FORMERR || code === rcode.NOTIMP
+}
+
 function connectionSettings(
   { address }: UpstreamTarget,
   { expireMs, maxAgeMs, sourceAddress }: ForwardSettings,
-): Omit<ConnectionSettings, 'random'> {
+): Omit<ConnectionSettings, 'random' | 'deadlines'> {
   const isOfFamily = sourceAddress !== undefined && ipFamily(sourceAddress) === ipFamily(address)
   return { expireMs, maxAgeMs, ...(isOfFamily && { sourceAddress }) }
 }

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { type TestContext, test } from 'node:test'
 import { MessageChannel } from 'node:worker_threads'
 import type { ListenAddress } from '../../../../../src/node/dns/plugins/client.ts'
-import type { ResolveRequest } from '../../../../../src/node/dns/plugins/forward/resolve-request.ts'
+import { packResults, type RequestBatch, unpackRequests } from '../../../../../src/node/dns/resolver/batches.ts'
 import { ResolveClient } from '../../../../../src/node/dns/resolver/resolve-client.ts'
 import { Responder } from '../../../../../src/node/dns/serve/responder.ts'
 import { UdpServer } from '../../../../../src/node/dns/serve/udp-server.ts'
@@ -31,9 +31,12 @@ async function answerMany(context: TestContext, isBatched: boolean): Promise<voi
   const line = new ResolveClient()
   // The resolver gives every question back, its AA bit set: an answer of its kind.
   const { port1, port2 } = new MessageChannel()
-  port2.on('message', (requests: readonly ResolveRequest[]) =>
-    port2.postMessage(requests.map(({ id, question }) => ({ id, message: question, plugin: 'forward', ageMs: 0 }))),
-  )
+  port2.on('message', (batch: RequestBatch) => {
+    const results = unpackRequests(batch).map(
+      ({ id, question }) => ({ id, message: question, plugin: 'forward', ageMs: 0 }) as const,
+    )
+    port2.postMessage(packResults(results))
+  })
   line.connect(port1)
   const listenAddress: ListenAddress = {
     address: ipOf('127.0.0.1'),

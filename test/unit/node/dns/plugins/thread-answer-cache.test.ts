@@ -6,6 +6,7 @@ import type { Client, ListenAddress } from '../../../../../src/node/dns/plugins/
 import type { ResolveRequest, ResolveResult } from '../../../../../src/node/dns/plugins/forward/resolve-request.ts'
 import type { CachedCopy } from '../../../../../src/node/dns/plugins/handler.ts'
 import type { ServedBlock } from '../../../../../src/node/dns/plugins/served-block.ts'
+import { packResults, type RequestBatch, unpackRequests } from '../../../../../src/node/dns/resolver/batches.ts'
 import { ResolveClient } from '../../../../../src/node/dns/resolver/resolve-client.ts'
 import { Responder, responderResult } from '../../../../../src/node/dns/serve/responder.ts'
 import { encodeName } from '../../../../../src/node/dns/wire/name.ts'
@@ -43,9 +44,10 @@ before(() => {
   resolver = port2
   line = new ResolveClient()
   line.connect(port1)
-  resolver.on('message', (asked: readonly ResolveRequest[]) => {
+  resolver.on('message', (batch: RequestBatch) => {
+    const asked = unpackRequests(batch)
     requests += asked.length
-    resolver.postMessage(asked.map(answerOf))
+    resolver.postMessage(packResults(asked.map(answerOf)))
   })
 })
 after(() => {

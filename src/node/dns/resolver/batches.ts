@@ -1,0 +1,95 @@
+// Messages between serving threads. Each field of a batch is a list of its own and the bytes of all messages stand one after the other: cloning a
+// list of objects costs several times as much.
+import type { ResolveRequest, ResolveResult } from '../plugins/forward/resolve-request.ts'
+import type { CachedCopy } from '../plugins/handler.ts'
+
+/** Bytes of several messages, one after the other; -1 is the length of an absent one. */
+interface PackedMessages {
+  readonly bytes: Uint8Array
+  readonly lengths: readonly number[]
+}
+
+export interface RequestBatch extends PackedMessages {
+  readonly ids: readonly number[]
+  readonly blocks: readonly string[]
+  readonly clients: readonly string[]
+  readonly overTcp: readonly boolean[]
+  readonly limits: readonly number[]
+  readonly wantsCopy: readonly boolean[]
+}
+
+export interface ResultBatch extends PackedMessages {
+  readonly ids: readonly number[]
+  readonly plugins: readonly ResolveResult['plugin'][]
+  readonly agesMs: readonly number[]
+  readonly copies: readonly (CachedCopy | undefined)[]
+}
+
+/** Copies the questions. */
+export function packRequests(requests: readonly ResolveRequest[]): RequestBatch {
+  return {
+    ids: requests.map(({ id }) => id),
+    blocks: requests.map(({ block }) => block),
+    clients: requests.map(({ client }) => client),
+    overTcp: requests.map(({ overTcp }) => overTcp),
+    limits: requests.map(({ limit }) => limit),
+    wantsCopy: requests.map(({ wantsCopy }) => wantsCopy),
+    ...packMessages(requests.map(({ question }) => question)),
+  }
+}
+
+/** The questions are views of the batch. */
+export function unpackRequests(batch: RequestBatch): readonly ResolveRequest[] {
+  const questions = unpackMessages(batch)
+  return batch.ids.map((id, index) => ({
+    id,
+    block: batch.blocks[index] ?? '',
+    client: batch.clients[index] ?? '',
+    overTcp: batch.overTcp[index] === true,
+    limit: batch.limits[index] ?? 0,
+    wantsCopy: batch.wantsCopy[index] === true,
+    question: questions[index] ?? new Uint8Array(0),
+  }))
+}
+
+/** Copies the answers. */
+export function packResults(results: readonly ResolveResult[]): ResultBatch {
+  return {
+    ids: results.map(({ id }) => id),
+    plugins: results.map(({ plugin }) => plugin),
+    agesMs: results.map(({ ageMs }) => ageMs),
+    // A view would be sent with all of the memory behind it.
+    copies: results.map(({ copy }) => copy && { ...copy, message: new Uint8Array(copy.message) }),
+    ...packMessages(results.map(({ message }) => message)),
+  }
+}
+
+/** The answers are views of the batch. */
+export function unpackResults(batch: ResultBatch): readonly ResolveResult[] {
+  const messages = unpackMessages(batch)
+  return batch.ids.map((id, index) => {
+    const copy = batch.copies[index]
+    const result = { id, plugin: batch.plugins[index] ?? '', ageMs: batch.agesMs[index] ?? 0, message: messages[index] }
+    return copy === undefined ? result : { ...result, copy }
+  })
+}
+
+function packMessages(messages: readonly (Uint8Array | undefined)[]): PackedMessages {
+  const bytes = new Uint8Array(messages.reduce((sum, message) => sum + (message?.length ?? 0), 0))
+  let at = 0
+  for (const message of messages) {
+    if (message === undefined) continue
+    bytes.set(message, at)
+    at += message.length
+  }
+  return { bytes, lengths: messages.map((message) => message?.length ?? -1) }
+}
+
+function unpackMessages({ bytes, lengths }: PackedMessages): readonly (Uint8Array | undefined)[] {
+  let at = 0
+  return lengths.map((length) => {
+    if (length === -1) return undefined
+    at += length
+    return bytes.subarray(at - length, at)
+  })
+}
