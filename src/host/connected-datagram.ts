@@ -32,10 +32,24 @@ export interface ConnectedDatagram {
   close(): void
 }
 
-/** Opens a connected socket. With `node:ffi` it sends without objects of Node, and changes its port instead of being opened again. */
-export function openConnectedDatagram(peer: DatagramPeer, events: DatagramEvents): ConnectedDatagram {
-  const sweep = DatagramSweep.ofThread()
-  return (sweep && SweptDatagram.open(sweep, peer, events)) ?? new NodeDatagram(peer, events)
+/** Opens sockets to one peer. With `node:ffi` they send without objects of Node, and change their port instead of being opened again. */
+export class ConnectedDatagrams {
+  readonly #peer: DatagramPeer
+  readonly #sweep = DatagramSweep.open()
+
+  constructor(peer: DatagramPeer) {
+    this.#peer = peer
+  }
+
+  open(events: DatagramEvents): ConnectedDatagram {
+    const swept = this.#sweep && SweptDatagram.open(this.#sweep, this.#peer, events)
+    return swept ?? new NodeDatagram(this.#peer, events)
+  }
+
+  /** Ends what the sockets share; they are closed before. */
+  close(): void {
+    this.#sweep?.close()
+  }
 }
 
 function createNodeSocket({ address }: DatagramPeer, { onMessage, onError }: DatagramEvents): Socket {
@@ -92,8 +106,8 @@ class NodeDatagram implements ConnectedDatagram {
 const nowhere = Buffer.alloc(16)
 
 /**
- * A socket that `node:dgram` watches and closes, and that is written by a call of the C library. What Node does not deliver first, the sweep of
- * this thread reads.
+ * A socket that `node:dgram` watches and closes, and that is written by a call of the C library. What Node does not deliver first, the sweep
+ * reads.
  */
 class SweptDatagram implements ConnectedDatagram {
   readonly #sweep: DatagramSweep

@@ -1,5 +1,5 @@
 import { networkInterfaces } from 'node:os'
-import { bigIntToIp, type Ip, ipFamily } from '../model/ip.ts'
+import { bigIntToIp, type Ip, ipFamily, parseIp } from '../model/ip.ts'
 import { knownFfi } from './ffi.ts'
 import {
   addressBytes,
@@ -94,7 +94,13 @@ export class DatagramBatch {
     return this.#in.copyAddress(index)
   }
 
-  /** Queues an answer for a source of `sourceOf`; `send` sends it, and so does the next `receive`. Returns false where it is too long. */
+  /** Makes the source of a datagram that Node delivered; undefined for an address with its link. */
+  sourceFor({ address, port }: { readonly address: string; readonly port: number }): Buffer | undefined {
+    const ip = parseIp(address)
+    return ip === undefined ? undefined : socketAddress(ip, port)
+  }
+
+  /** Queues an answer for a source of `sourceOf` or `sourceFor`; `send` sends it, and so does the next `receive`. Returns false where it is too long. */
   replyTo(source: Buffer, answer: Buffer): boolean {
     if (answer.length > sentBytes) return false
     if (this.#answers === batchSize) this.send()

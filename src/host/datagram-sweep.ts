@@ -13,8 +13,6 @@ const receivedBytes = 65_536
 const sentBytes = 4_096
 const readableEvent = Buffer.alloc(event.bytes)
 
-let sweepOfThread: DatagramSweep | undefined
-
 /**
  * Reads the datagrams of many sockets without waiting for Node to report each: one call finds the sockets that have some, one call reads a
  * datagram into reused memory. A socket that Node delivers takes twice the calls and a buffer of 64 KiB. Node wakes the thread, so an idle socket
@@ -32,15 +30,10 @@ export class DatagramSweep {
   #isPlanned = false
   #isReading = false
 
-  /** Returns the sweep of the calling thread; undefined where the system calls cannot be reached. */
-  static ofThread(): DatagramSweep | undefined {
+  /** Returns undefined where the system calls cannot be reached. */
+  static open(): DatagramSweep | undefined {
     const ffi = knownFfi()
     if (ffi === undefined) return undefined
-    sweepOfThread ??= DatagramSweep.#open(ffi)
-    return sweepOfThread
-  }
-
-  static #open(ffi: Ffi): DatagramSweep | undefined {
     const calls = findSocketCalls(ffi)
     const fd = calls.epoll_create1(epoll.closeOnExec)
     return fd === -1 ? undefined : new DatagramSweep(ffi, calls, fd)
@@ -65,7 +58,6 @@ export class DatagramSweep {
   remove(fd: number): void {
     this.#readers.delete(fd)
     this.calls.epoll_ctl(this.#fd, epoll.remove, fd, eventFor(fd))
-    if (this.#readers.size === 0) this.#close()
   }
 
   /** Sends a message on a connected socket; false where the kernel does not take it. Plans a sweep for the end of this turn of the event loop. */
@@ -80,6 +72,11 @@ export class DatagramSweep {
     if (message.length > sentBytes) return false
     message.copy(this.#out)
     return this.calls.send(fd, this.#pointers.out, BigInt(message.length), dontWait) === message.length
+  }
+
+  close(): void {
+    this.#readers.clear()
+    this.calls.close(this.#fd)
   }
 
   /** Reads what waits on all sockets. */
@@ -99,11 +96,6 @@ export class DatagramSweep {
     if (reader === undefined) return
     const length = this.calls.recv(fd, this.#pointers.in, BigInt(receivedBytes), dontWait)
     if (length >= 0) reader.onMessage(this.#in, length)
-  }
-
-  #close(): void {
-    this.calls.close(this.#fd)
-    sweepOfThread = undefined
   }
 }
 

@@ -1,4 +1,4 @@
-export { type ConnectedDatagram, openConnectedDatagram } from './connected-datagram.ts'
+export { type ConnectedDatagram, ConnectedDatagrams, type DatagramEvents } from './connected-datagram.ts'
 export {
   deleteFlows,
   deleteFlowsBetween,

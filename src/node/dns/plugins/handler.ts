@@ -26,7 +26,7 @@ export interface Answer {
   readonly copy?: CachedCopy
 }
 
-/** A copy of what the cache of the resolver thread holds, for the cache of a serving thread; plain data. */
+/** A copy of what the cache of the resolver holds, for the cache of a serving thread; plain data. */
 export interface CachedCopy {
   /** The bytes of the message, as the upstream sent it. */
   readonly message: Uint8Array

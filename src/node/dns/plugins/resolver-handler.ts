@@ -9,7 +9,7 @@ export interface UpstreamAnswer {
   readonly layout: MessageLayout
 }
 
-/** A question on its way through the handlers of a server block on the resolver thread. */
+/** A question on its way through the handlers of a server block in the resolver. */
 export interface ResolverQuestion {
   readonly query: Query
   /** The key of the question, which equal questions share. */
@@ -58,7 +58,7 @@ export type KeepAnswer = (key: string, fresh: UpstreamAnswer) => UpstreamAnswer
 
 export type ResolverNext = (question: ResolverQuestion, keep?: KeepAnswer) => Resolution | Promise<Resolution>
 
-/** One plugin of a server block on the resolver thread. The handlers of a block have an order. */
+/** One plugin of a server block in the resolver. The handlers of a block have an order. */
 export interface ResolverHandler {
   /** Resolves the question, or passes it on with `next`. A question without client is never rejected; its promises do not reject. */
   resolve(question: ResolverQuestion, next: ResolverNext, keep?: KeepAnswer): Resolution | Promise<Resolution>

@@ -17,7 +17,7 @@ interface ResolverParts {
 
 type CreateHandler = (block: ResolvedBlock, parts: ResolverParts) => ResolverHandler | undefined
 
-/** The handlers of a server block on the resolver thread, in the order in which a question passes them. */
+/** The handlers of a server block in the resolver, in the order in which a question passes them. */
 const handlerOrder: readonly CreateHandler[] = [
   ({ loopZone }, { forwards, events }) => loopZone && new LoopResolverHandler(loopZone, forwards.upstreams, events),
   ({ cache }, { forwards, before }) => cache && new CacheResolverHandler(cache, forwards, findCache(before)),

@@ -23,7 +23,7 @@ const retireAfterMs = 10_000
 
 const noHandler: Resolution = { kind: 'code', plugin: '', rcode: rcode.SERVFAIL, because: 'no-upstream' }
 
-/** The handlers of one server block on the resolver thread, and what passes questions through them. */
+/** The handlers of one server block in the resolver, and what passes questions through them. */
 export class BlockResolver {
   readonly handlers: readonly ResolverHandler[]
   readonly #server: string

@@ -67,7 +67,7 @@ export class UdpServer {
     const client: Client = { address: from.address, port: from.port, transport: 'udp', listener: this.#listener }
     const length = this.#responder.respondNow(message, message.length, client, this.#scratch)
     if (length > 0) this.#socket.send(this.#scratch, 0, length, from.port, from.address)
-    else if (length === responderResult.later) this.#answerLater(message, client)
+    else if (length === responderResult.later) this.#answerLater(message, client, this.#batch?.sourceFor(from))
   }
 
   /**
@@ -89,18 +89,16 @@ export class UdpServer {
     const answered = this.#responder.respondNow(bytes, length, client, batch.answer)
     if (answered > 0) batch.reply(index, answered)
     else if (answered === responderResult.later)
-      this.#answerInBatch(batch, index, Buffer.from(bytes.subarray(0, length)))
+      this.#answerLater(Buffer.from(bytes.subarray(0, length)), client.kept, batch.sourceOf(index))
   }
 
-  /** Answers later, together with the other answers of that turn of the event loop. */
-  #answerInBatch(batch: DatagramBatch, index: number, message: Buffer): void {
-    const client = this.#clients[index]?.kept
-    if (client === undefined) return
-    const source = batch.sourceOf(index)
+  /** Answers later: in a batch, with the other answers of that turn of the event loop, where the source is given for it. */
+  #answerLater(message: Buffer, client: Client, source: Buffer | undefined): void {
+    const batch = this.#batch
     void this.#responder.respondLater(message, client).then((answer) => {
       if (answer === undefined || this.#batch !== batch) return
-      if (!batch.replyTo(source, answer)) this.#send(answer, client)
-      else this.#planSend(batch)
+      if (source !== undefined && batch?.replyTo(source, answer) === true) this.#planSend(batch)
+      else this.#send(answer, client)
     })
   }
 
@@ -113,12 +111,8 @@ export class UdpServer {
     })
   }
 
-  #answerLater(message: Buffer, client: Client): void {
-    void this.#responder.respondLater(message, client).then((answer) => this.#send(answer, client))
-  }
-
-  #send(answer: Buffer | undefined, to: Client): void {
-    if (answer === undefined || this.#socket.getSendQueueSize() > maxQueuedBytes) return
+  #send(answer: Buffer, to: Client): void {
+    if (this.#socket.getSendQueueSize() > maxQueuedBytes) return
     try {
       this.#socket.send(answer, to.port, to.address)
     } catch {

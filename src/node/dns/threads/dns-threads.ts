@@ -114,7 +114,7 @@ export class DnsThreads {
     const link: ServingLink = new ThreadLink(threadFile, {
       name: `dns-${index}`,
       limits,
-      log: log.child('serve'),
+      log,
       onSpans,
       onEnd,
     })

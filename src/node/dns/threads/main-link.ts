@@ -3,6 +3,7 @@ import { parentPort } from 'node:worker_threads'
 import { createIdleMemory } from '../../../loop/idle-memory.ts'
 import { describeError } from '../../../model/errors.ts'
 import type { Logger } from '../../../observe/index.ts'
+import type { LogFields } from '../../../observe/logger.ts'
 import type { ThreadLogRecord } from './messages.ts'
 import type { ThreadSpans } from './span-outbox.ts'
 
@@ -26,18 +27,17 @@ export function serveMainThread<Request>(answer: (request: Request) => unknown):
 }
 
 /** Sends log records to the main thread, which writes them. */
-export const mainThreadLog: Pick<Logger, ThreadLogRecord['level']> = {
-  error: (message, fields = {}) => send({ level: 'error', message, fields }),
-  warn: (message, fields = {}) => send({ level: 'warn', message, fields }),
-  info: (message, fields = {}) => send({ level: 'info', message, fields }),
-  debug: (message, fields = {}) => send({ level: 'debug', message, fields }),
+export function mainThreadLog(part: ThreadLogRecord['part']): Pick<Logger, ThreadLogRecord['level']> {
+  const send =
+    (level: ThreadLogRecord['level']) =>
+    (message: string, fields: LogFields = {}) => {
+      const record: ThreadLogRecord = { part, level, message, fields }
+      parentPort?.postMessage({ record })
+    }
+  return { error: send('error'), warn: send('warn'), info: send('info'), debug: send('debug') }
 }
 
 /** Sends spans to the main thread, which exports them. */
 export function sendSpans(batch: ThreadSpans): void {
   parentPort?.postMessage({ batch })
-}
-
-function send(record: ThreadLogRecord): void {
-  parentPort?.postMessage({ record })
 }

@@ -44,6 +44,8 @@ export interface Explanation extends Pick<Answer, 'plugin' | 'ageMs'> {
 
 /** A log record of a thread, which the main thread writes. */
 export interface ThreadLogRecord {
+  /** The last part of the log's target. */
+  readonly part: 'serve' | 'resolver'
   readonly level: 'error' | 'warn' | 'info' | 'debug'
   readonly message: string
   readonly fields: LogFields

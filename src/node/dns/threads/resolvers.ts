@@ -15,6 +15,8 @@ import { ResolveServer } from '../resolver/resolve-server.ts'
 import { mainThreadLog, sendSpans } from './main-link.ts'
 import { SpanOutbox } from './span-outbox.ts'
 
+const log = mainThreadLog('resolver')
+
 interface ActiveResolver {
   readonly settings: ResolvedBlock
   readonly resolver: BlockResolver
@@ -78,7 +80,7 @@ export class Resolvers {
   }
 
   #start(settings: ResolvedBlock, before: BlockResolver | undefined): ActiveResolver {
-    const failures = new FailureLog(settings.errors, mainThreadLog)
+    const failures = new FailureLog(settings.errors, log)
     const onFailure: ResolverEvents['onFailure'] = (query, error) => failures.logFailure(query, error)
     const resolver = new BlockResolver(settings, { ...this.#events, onFailure }, before)
     resolver.start()
@@ -97,19 +99,19 @@ function createEvents({ forward, loop }: ResolverMetrics, tracer: () => Tracer):
     onProbeFailure: (upstream) => forward.countProbeFailure(upstream),
     onConnection: (upstream, transport, reused) => forward.countConnection(upstream, transport, reused),
     onChange: ({ name, isDown }) =>
-      mainThreadLog.warn(`an upstream of DNS is ${isDown ? 'down' : 'up again'}`, { upstream: name }),
+      log.warn(`an upstream of DNS is ${isDown ? 'down' : 'up again'}`, { upstream: name }),
     onBroken: () => forward.countBroken(),
     onRejected: () => forward.countRejected(),
     onLoop: (upstream) => {
       loop.countLoop()
       const remedy = 'name in the Corefile, or in /etc/resolv.conf of this node, servers that do not ask this one'
-      mainThreadLog.error('queries to this upstream come back to this server: it is not asked any more', {
+      log.error('queries to this upstream come back to this server: it is not asked any more', {
         upstream,
         remedy,
       })
     },
     startSpan: (query) => (tracer().isOn ? startQuerySpan(tracer(), query) : silentSpan),
-    onLoopEnd: (upstream) => mainThreadLog.info('this upstream does not lead back here any more', { upstream }),
+    onLoopEnd: (upstream) => log.info('this upstream does not lead back here any more', { upstream }),
   }
 }
 

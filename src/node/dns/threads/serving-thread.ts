@@ -11,12 +11,13 @@ import type { Resolvers } from './resolvers.ts'
 import { restoreBuffers } from './restore-buffers.ts'
 
 raiseThreadPriority()
+const log = mainThreadLog('serve')
 const channel = new ResolveClient()
 let resolvers: Promise<Resolvers> | undefined
 let resolve: Resolve = (question) => channel.resolve(question)
 const responder = new Responder({
   resolve: (question) => resolve(question),
-  writeLog: (line) => mainThreadLog.info(line),
+  writeLog: (line) => log.info(line),
 })
 const listeners = new Listeners(responder)
 

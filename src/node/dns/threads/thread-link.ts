@@ -67,8 +67,8 @@ export class ThreadLink<Request extends { readonly kind: string }, Answers exten
 
   #take(message: Answered): void {
     if ('record' in message) {
-      const { level, message: text, fields } = message.record
-      this.#log[level](text, fields)
+      const { part, level, message: text, fields } = message.record
+      this.#log.child(part)[level](text, fields)
       return
     }
     if ('batch' in message) {

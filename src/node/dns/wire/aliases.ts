@@ -15,9 +15,11 @@ const pointerToQuestion = 0xc000 | headerLength
 
 /** Follows the aliases of an answer. A name that is only a pointer to the question is not decoded. Throws DnsFormatError. */
 export function followAliases(message: Buffer, { questionName, questionType, records }: MessageLayout): AliasEnd {
-  const answers = records.filter(({ section }) => section === 'answer')
-  if (questionName === undefined) return { isLoop: false, isAnswered: answers.length > 0 }
-  const aliases = readAliases(message, answers)
+  if (questionName === undefined) return { isLoop: false, isAnswered: records.some(isAnswer) }
+  const isAnsweredAt = (end: WireName) =>
+    records.some((record) => isAnswer(record) && isWanted(record, questionType) && isOwnedBy(message, record, end))
+  if (!records.some(isAlias)) return { isLoop: false, isAnswered: isAnsweredAt(questionName) }
+  const aliases = readAliases(message, records)
   let end = questionName
   const passed = new Set<string>()
   for (let target = aliases.get(keyOf(end)); target !== undefined; target = aliases.get(keyOf(end))) {
@@ -26,16 +28,27 @@ export function followAliases(message: Buffer, { questionName, questionType, rec
     if (questionType === recordType.CNAME) break
     end = target
   }
-  const isWanted = ({ type }: RecordLocation) => type === questionType || questionType === recordType.ANY
-  return { isLoop: false, isAnswered: answers.some((record) => isWanted(record) && isOwnedBy(message, record, end)) }
+  return { isLoop: false, isAnswered: isAnsweredAt(end) }
 }
 
-function readAliases(message: Buffer, answers: readonly RecordLocation[]): ReadonlyMap<string, WireName> {
+function isAnswer({ section }: RecordLocation): boolean {
+  return section === 'answer'
+}
+
+function isAlias(record: RecordLocation): boolean {
+  return record.type === recordType.CNAME && isAnswer(record)
+}
+
+function isWanted({ type }: RecordLocation, questionType: number): boolean {
+  return type === questionType || questionType === recordType.ANY
+}
+
+function readAliases(message: Buffer, records: readonly RecordLocation[]): ReadonlyMap<string, WireName> {
   const aliases = new Map<string, WireName>()
-  for (const { type, start, dataAt } of answers) {
-    if (type !== recordType.CNAME) continue
-    const owner = keyOf(readName(message, start, message.length).name)
-    if (!aliases.has(owner)) aliases.set(owner, readName(message, dataAt, message.length).name)
+  for (const record of records) {
+    if (!isAlias(record)) continue
+    const owner = keyOf(readName(message, record.start, message.length).name)
+    if (!aliases.has(owner)) aliases.set(owner, readName(message, record.dataAt, message.length).name)
   }
   return aliases
 }

@@ -1,7 +1,7 @@
 import { readUint16, readUint32 } from './bytes.ts'
 import { recordType } from './codes.ts'
 import { DnsFormatError } from './errors.ts'
-import { isReadableName, readName, skipName, type WireName } from './name.ts'
+import { isReadableName, readName, skipName, skipPlainName, type WireName } from './name.ts'
 import { headerLength } from './query.ts'
 import { isReadableData, readData } from './rdata.ts'
 import type { DnsRecord } from './record.ts'
@@ -34,7 +34,7 @@ export interface MessageLayout {
   /** The upper 8 bits of the rcode, from the OPT record; 0 without one. */
   readonly extendedRcode: number
   readonly questionEnd: number
-  /** The name in wire form; undefined where the message has no question. */
+  /** The name in wire form, a view of the message; undefined where the message has no question. */
   readonly questionName: WireName | undefined
   readonly questionType: number
   readonly questionClass: number
@@ -51,7 +51,7 @@ export function readLayout(message: Buffer, length: number): MessageLayout {
   if (questions > 1) throw new DnsFormatError('rdata', `${questions} questions in a message`)
   const question = questions === 1 ? readQuestion(message, length) : undefined
   const questionEnd = question?.end ?? headerLength
-  const records = [...findRecords(message, length, questionEnd)]
+  const records = findRecords(message, length, questionEnd)
   return {
     id: readUint16(message, 0),
     flags: readUint16(message, 2),
@@ -70,21 +70,29 @@ function optOf(records: readonly RecordLocation[]): RecordLocation | undefined {
 }
 
 function readQuestion(message: Buffer, length: number) {
-  const { name, next } = readName(message, headerLength, length)
+  const { name, next } = readQuestionName(message, length)
   if (next + 4 > length) throw new DnsFormatError('short', 'the question has no type or class')
   return { name, type: readUint16(message, next), class: readUint16(message, next + 2), end: next + 4 }
 }
 
-function* findRecords(message: Buffer, length: number, from: number): Generator<RecordLocation> {
+/** Returns a view of the message, unless the name has a pointer, which can only lead into the header. */
+function readQuestionName(message: Buffer, length: number) {
+  const next = skipPlainName(message, headerLength, length)
+  return next === -1 ? readName(message, headerLength, length) : { name: message.subarray(headerLength, next), next }
+}
+
+function findRecords(message: Buffer, length: number, from: number): readonly RecordLocation[] {
+  const records: RecordLocation[] = []
   let at = from
-  for (const [index, section] of sections.entries()) {
+  for (let index = 0; index < sections.length; index++) {
     const count = readUint16(message, 6 + 2 * index)
     for (let number = 0; number < count; number++) {
-      const location = findRecord(message, length, at, section)
-      yield location
+      const location = findRecord(message, length, at, sections[index] ?? 'answer')
+      records.push(location)
       at = location.end
     }
   }
+  return records
 }
 
 function findRecord(message: Buffer, length: number, start: number, section: Section): RecordLocation {
@@ -142,7 +150,7 @@ export function readMessage(message: Buffer, length: number): DnsMessage {
     flags: layout.flags,
     rcode: layout.rcode | (layout.extendedRcode << 4),
     question: layout.questionName && {
-      name: layout.questionName,
+      name: Buffer.from(layout.questionName),
       type: layout.questionType,
       class: layout.questionClass,
     },

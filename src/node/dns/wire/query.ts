@@ -39,6 +39,7 @@ export class Query {
   /** The start of the OPT record's options, which end at `optionsEnd`; there are none where they break the format. */
   optionsAt = 0
   optionsEnd = 0
+  #name: Buffer | undefined
 
   /** Reads the query in the first `length` bytes. */
   parse(bytes: Buffer, length: number): QueryVerdict {
@@ -55,6 +56,7 @@ export class Query {
 
   #reset(bytes: Buffer, length: number): void {
     this.bytes = bytes
+    this.#name = undefined
     this.length = length
     this.nameEnd = headerLength
     this.questionEnd = headerLength
@@ -137,7 +139,8 @@ export class Query {
 
   /** The question's name in wire form and in its original case: a view, not a copy. */
   get name(): Buffer {
-    return this.bytes.subarray(headerLength, this.nameEnd)
+    this.#name ??= this.bytes.subarray(headerLength, this.nameEnd)
+    return this.#name
   }
 }
 

@@ -16,7 +16,8 @@ export interface RawReplyOptions {
 
 /**
  * Writes a message of an upstream as the answer to `query`. The bytes of its records stay as they are; ID, case of the question, RD, CD, TTLs
- * and OPT become those of this query. Records that do not fit are left out from the end, with TC set. The question must be the query's own (see
+ * and OPT become those of this query. What follows an OPT record (a signature, or glue) is left out: without the OPT its pointers would be wrong.
+ * Records that do not fit are left out from the end, with TC set. The question must be the query's own (see
  * `answersQuestion`). Returns the length.
  */
 export function writeRawReply(
@@ -31,23 +32,18 @@ export function writeRawReply(
   query.bytes.copy(out, headerLength, headerLength, query.questionEnd)
   const counts: Counts = { answer: 0, authority: 0, additional: 0 }
   let at = layout.questionEnd
-  const kept = layout.records.slice(0, optIndex(layout))
-  const cut = kept.some((record) => {
-    if (record.end > room) return true
+  let cut = false
+  for (const record of layout.records) {
+    if (record.type === recordType.OPT) break
+    cut = record.end > room
+    if (cut) break
     at = copyRecord(message, record, out, options)
     counts[record.section] += 1
-    return false
-  })
+  }
   return finish(query, layout, out, at, { counts, cut })
 }
 
 type Counts = Record<Section, number>
-
-/** Leaves out what follows an OPT record (a signature, or glue): without the OPT its pointers would be wrong. */
-function optIndex({ records }: MessageLayout): number {
-  const index = records.findIndex(({ type }) => type === recordType.OPT)
-  return index === -1 ? records.length : index
-}
 
 /** Copies a record to its own offset, so that pointers stay right. */
 function copyRecord(message: Buffer, record: RecordLocation, out: Buffer, options: RawReplyOptions): number {

@@ -75,7 +75,7 @@ export interface CacheLabels {
 
 type Hits = Readonly<Record<CacheKind, number>>
 
-/** Yields the counts of one block's cache on the resolver thread. */
+/** Yields the counts of one block's cache in the resolver. */
 export function* cacheSeries(cacheLabels: CacheLabels, cache: AnswerCache): Iterable<Series> {
   const labels = labelsOf(cacheLabels)
   const { counts } = cache

@@ -30,7 +30,7 @@ const bytesPerRecord = 120
 const bytesPerCopy = 400
 
 /**
- * Copies of what the cache of the resolver thread holds, so that a name that is asked for often is answered without asking that thread. A copy
+ * Copies of what the cache of the resolver holds, so that a name that is asked for often is answered without asking it. A copy
  * is given as long as the cache would give its own answer, with the same TTLs. All other questions go to the cache.
  */
 export class ThreadAnswerCache {

@@ -77,7 +77,8 @@ export class Forwarder {
   }
 
   #usable(): readonly Upstream[] {
-    return this.upstreams.filter(({ disabledBecause }) => disabledBecause === undefined)
+    const isUsable = ({ disabledBecause }: Upstream) => disabledBecause === undefined
+    return this.upstreams.every(isUsable) ? this.upstreams : this.upstreams.filter(isUsable)
   }
 
   /**

@@ -73,7 +73,7 @@ export const forwardMetrics: readonly MetricSpec[] = [
   },
 ]
 
-/** Counts the queries to upstreams on the resolver thread, for all server blocks. */
+/** Counts the queries of the resolver to upstreams, for all server blocks. */
 export class ForwardMetrics {
   readonly #replies = new Map<
     string,

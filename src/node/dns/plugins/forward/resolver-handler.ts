@@ -1,4 +1,3 @@
-import { SingleFlight } from '../../../../loop/single-flight.ts'
 import { rcode } from '../../wire/codes.ts'
 import type { Query } from '../../wire/query.ts'
 import type {
@@ -22,7 +21,8 @@ export interface ForwardHandlerEvents {
 export class ForwardResolverHandler implements ResolverHandler {
   readonly #forwards: ForwardList
   readonly #events: ForwardHandlerEvents
-  readonly #flights = new SingleFlight<UpstreamAnswer>()
+  /** The answers that are being asked for, by question. */
+  readonly #running = new Map<string, Promise<UpstreamAnswer>>()
 
   constructor(forwards: ForwardList, events: ForwardHandlerEvents) {
     this.#forwards = forwards
@@ -67,10 +67,20 @@ export class ForwardResolverHandler implements ResolverHandler {
     forward: ActiveForward,
     keep: KeepAnswer | undefined,
   ): Promise<UpstreamAnswer> {
-    return this.#flights.run(key, () => {
-      const answer = this.#forwards.ask(query, overTcp, forward)
-      return keep === undefined ? answer : answer.then((fresh) => keep(key, fresh))
-    })
+    const running = this.#running.get(key)
+    if (running !== undefined) return running
+    const answer = this.#forwards.ask(query, overTcp, forward).then(
+      (fresh) => {
+        this.#running.delete(key)
+        return keep === undefined ? fresh : keep(key, fresh)
+      },
+      (error: unknown) => {
+        this.#running.delete(key)
+        throw error
+      },
+    )
+    this.#running.set(key, answer)
+    return answer
   }
 
   #fail({ query }: ResolverQuestion, error: unknown): Resolution {

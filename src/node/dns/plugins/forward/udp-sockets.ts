@@ -1,4 +1,4 @@
-import { type ConnectedDatagram, openConnectedDatagram } from '../../../../host/index.ts'
+import { type ConnectedDatagram, ConnectedDatagrams, type DatagramEvents } from '../../../../host/index.ts'
 import { PendingQueries } from './pending-queries.ts'
 import type { ConnectionSettings, UpstreamTarget } from './settings.ts'
 import { UpstreamError } from './upstream-error.ts'
@@ -10,6 +10,12 @@ const socketAgeMs = 10_000
 const maxUses = 16
 /** How many of the 65536 IDs of a socket may be in use; with more, an ID could be guessed. */
 const maxPendingPerSocket = 512
+
+/** Opens a socket to the upstream that `where` names in errors. */
+interface Opener {
+  readonly open: (events: DatagramEvents) => ConnectedDatagram
+  readonly where: string
+}
 
 /**
  * One connected socket. The kernel accepts only what comes from the upstream's address and port, and reports at once when nothing listens there.
@@ -28,20 +34,17 @@ class UdpSocket {
   #isClosed = false
 
   /** Calls `onIdle` when the socket takes no more queries and the last one has ended. */
-  constructor({ address, port }: UpstreamTarget, settings: ConnectionSettings, onIdle: (socket: UdpSocket) => void) {
-    const { maxAgeMs, sourceAddress, random, deadlines } = settings
+  constructor({ open, where }: Opener, settings: ConnectionSettings, onIdle: (socket: UdpSocket) => void) {
+    const { maxAgeMs, random, deadlines } = settings
     this.#onIdle = onIdle
     this.#random = random
     this.#maxAgeMs = maxAgeMs === 0 ? socketAgeMs : Math.min(maxAgeMs, socketAgeMs)
     const onEmpty = () => this.#isLeaving && this.#onIdle(this)
-    this.#pending = new PendingQueries(`${address} port ${port}`, { random, deadlines, onEmpty })
-    this.#datagram = openConnectedDatagram(
-      { address, port, source: sourceAddress },
-      {
-        onMessage: (bytes, length) => this.#pending.settle(bytes, length),
-        onError: (error) => this.#fail(error),
-      },
-    )
+    this.#pending = new PendingQueries(where, { random, deadlines, onEmpty })
+    this.#datagram = open({
+      onMessage: (bytes, length) => this.#pending.settle(bytes, length),
+      onError: (error) => this.#fail(error),
+    })
     this.#beginLife()
   }
 
@@ -79,7 +82,7 @@ class UdpSocket {
     this.#isBroken = true
     this.#isLeaving = false
     this.#datagram.close()
-    this.#pending.failAll(new UpstreamError('closed', `the socket to ${this.#pending.where} was closed`))
+    this.#pending.failAll(closedError(this.#pending))
   }
 
   #beginLife(): void {
@@ -95,12 +98,17 @@ class UdpSocket {
   }
 }
 
+function closedError({ where }: { readonly where: string }): UpstreamError {
+  return new UpstreamError('closed', `the socket to ${where} was closed`)
+}
+
 /**
  * The sockets to one upstream. Each query uses one of up to 64 random ports, and no port is used for more than 16 queries or ten seconds (or
  * `maxAgeMs`): a forged answer has to guess port and ID. A socket that has ended with its port gets another port.
  */
 export class UdpSockets {
-  readonly #target: UpstreamTarget
+  readonly #opener: Opener
+  readonly #datagrams: ConnectedDatagrams
   readonly #settings: ConnectionSettings
   /** The sockets that take queries, each in its slot. */
   readonly #sockets: (UdpSocket | undefined)[] = []
@@ -110,12 +118,15 @@ export class UdpSockets {
   #sweeping: NodeJS.Timeout | undefined
   #isClosed = false
 
-  constructor(target: UpstreamTarget, settings: ConnectionSettings) {
-    this.#target = target
+  constructor({ address, port }: UpstreamTarget, settings: ConnectionSettings) {
+    const datagrams = new ConnectedDatagrams({ address, port, source: settings.sourceAddress })
+    this.#datagrams = datagrams
+    this.#opener = { open: (events) => datagrams.open(events), where: `${address} port ${port}` }
     this.#settings = settings
   }
 
   exchange(query: Buffer, timeoutMs: number): Promise<Buffer> {
+    if (this.#isClosed) return Promise.reject(closedError(this.#opener))
     const slot = this.#settings.random.byte() & (maxSockets - 1)
     const known = this.#sockets[slot]
     const isKept = known?.takesMore === true
@@ -133,6 +144,7 @@ export class UdpSockets {
     this.#open.clear()
     this.#idle.length = 0
     this.#sockets.length = 0
+    this.#datagrams.close()
   }
 
   #replace(slot: number): UdpSocket {
@@ -151,7 +163,7 @@ export class UdpSockets {
   }
 
   #create(): UdpSocket {
-    const socket = new UdpSocket(this.#target, this.#settings, (idle) => this.#keepIdle(idle))
+    const socket = new UdpSocket(this.#opener, this.#settings, (idle) => this.#keepIdle(idle))
     this.#open.add(socket)
     return socket
   }

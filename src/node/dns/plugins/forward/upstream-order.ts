@@ -12,7 +12,7 @@ export class UpstreamOrder {
   }
 
   next(upstreams: readonly Upstream[]): readonly Upstream[] {
-    const up = upstreams.filter((upstream) => !upstream.isDown)
+    const up = upstreams.some(({ isDown }) => isDown) ? upstreams.filter(({ isDown }) => !isDown) : upstreams
     if (this.#policy === 'sequential' || up.length < 2) return up
     if (this.#policy === 'random') return rotate(up, randomInt(up.length))
     this.#turn += 1

@@ -13,13 +13,15 @@ const optBytes = 11
  */
 export function makeUpstreamQuery(query: Query, withEdns = true): Buffer {
   const question = query.bytes.subarray(headerLength, query.questionEnd)
-  const message = Buffer.alloc(headerLength + question.length + (withEdns ? optBytes : 0))
+  const message = Buffer.allocUnsafe(headerLength + question.length + (withEdns ? optBytes : 0))
+  message.fill(0, 0, headerLength)
   writeUint16(message, 2, query.flags & (flag.RD | flag.CD))
   writeUint16(message, 4, 1)
   question.copy(message, headerLength)
   if (!withEdns) return message
   writeUint16(message, 10, 1)
   const at = headerLength + question.length
+  message.fill(0, at)
   writeUint16(message, at + 1, recordType.OPT)
   writeUint16(message, at + 3, upstreamUdpSize)
   writeUint16(message, at + 7, query.dnssecOk ? 0x8000 : 0)

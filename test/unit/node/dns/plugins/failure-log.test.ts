@@ -19,7 +19,7 @@ function recorder(records: ThreadLogRecord[]): FailureLogger {
   const record =
     (level: ThreadLogRecord['level']) =>
     (message: string, fields: LogFields = {}) =>
-      void records.push({ level, message, fields })
+      void records.push({ part: 'resolver', level, message, fields })
   return { error: record('error'), warn: record('warn'), info: record('info'), debug: record('debug') }
 }
 
