@@ -1,6 +1,6 @@
 import { createSocket, type Socket } from 'node:dgram'
 import { type Ip, ipFamily } from '../model/ip.ts'
-import { DatagramSweep } from './datagram-sweep.ts'
+import { type DatagramEvents, DatagramSweep } from './datagram-sweep.ts'
 import {
   addressLengthOf,
   datagramSocket,
@@ -15,13 +15,6 @@ export interface DatagramPeer {
   readonly port: number
   /** The source address of the socket, of the peer's family. */
   readonly source?: Ip | undefined
-}
-
-export interface DatagramEvents {
-  /** Receives a datagram of the peer. Its bytes are valid until the function returns. */
-  readonly onMessage: (bytes: Buffer, length: number) => void
-  /** The peer cannot be reached: no route, or no process listens there. */
-  readonly onError: (error: unknown) => void
 }
 
 /** A UDP socket that is connected to one peer: the kernel accepts only what comes from its address and port. It has a random port of its own. */

@@ -1,4 +1,3 @@
-import type { DatagramEvents } from './connected-datagram.ts'
 import { knownFfi } from './ffi.ts'
 import { dontWait, findSocketCalls, type SocketCalls } from './socket-calls.ts'
 
@@ -12,6 +11,13 @@ const maxEvents = 64
 const receivedBytes = 65_536
 const sentBytes = 4_096
 const readableEvent = Buffer.alloc(event.bytes)
+
+export interface DatagramEvents {
+  /** Receives a datagram of the peer. Its bytes are valid until the function returns. */
+  readonly onMessage: (bytes: Buffer, length: number) => void
+  /** The peer cannot be reached: no route, or no process listens there. */
+  readonly onError: (error: unknown) => void
+}
 
 /**
  * Reads the datagrams of many sockets without waiting for Node to report each: one call finds the sockets that have some, one call reads a
