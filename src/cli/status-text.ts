@@ -53,15 +53,16 @@ function plural(count: number, one: string, many = `${one}s`): string {
 }
 
 function renderProxy(
-  { family, services, objectsHash, lastSync, setAside, waiting }: AgentStatus['proxy'][number],
+  { family, services, objectsHash, lastSync, setAside, waiting, mode, modeReason }: AgentStatus['proxy'][number],
   isWide: boolean,
 ): string[] {
   const sync = lastSync
     ? `last sync ${when(lastSync.atMs, isWide)} (${lastSync.kind}, ${lastSync.bytes} bytes, ${Math.round(lastSync.durationMs)} ms)`
     : objectsHash === undefined
       ? 'not synced yet'
-      : 'recognised by PLAT-STATE, a comparison follows'
+      : 'recognised by what stands in the kernel, a comparison follows'
   return [
+    `  mode     ${family}: ${mode}${modeReason === '' ? '' : ` (${modeReason})`}`,
     `  proxy    ${family}: ${plural(services, 'Service')}, ${sync}, objects ${objectsHash ?? 'unknown'}`,
     ...(waiting > 0 ? [`  writing  ${family}: rules of ${waiting} Services are not all written yet`] : []),
     ...setAside.map(

@@ -58,7 +58,7 @@ export interface NftBaseChain {
   readonly policy: 'accept' | 'drop'
 }
 
-/** Reads the base chains of kind filter in tables that iptables does not write. */
+/** Reads the base chains of kind filter in tables that neither iptables nor this program writes. */
 export function readNftBaseChains(listed: string): readonly NftBaseChain[] {
   const found: NftBaseChain[] = []
   let [family, table, chain] = ['', '', '']
@@ -67,7 +67,7 @@ export function readNftBaseChains(listed: string): readonly NftBaseChain[] {
     if (newFamily !== undefined && newTable !== undefined) [family, table] = [newFamily, newTable]
     chain = /^\tchain (\S+) \{/.exec(line)?.[1] ?? chain
     const [, hook, policy] = /^\t\ttype filter hook (input|forward|output) .*?(?:policy (\w+);)?$/.exec(line) ?? []
-    if (hook === undefined || isOfIptables(family, table, chain)) continue
+    if (hook === undefined || isOfIptables(family, table, chain) || table === 'platnet') continue
     found.push({
       family,
       table,

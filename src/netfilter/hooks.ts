@@ -22,6 +22,15 @@ export function proxyHooks(): readonly Hook[] {
   ]
 }
 
+/** The hooks that the mode nftables needs beside its own table: what others refuse in iptables' filter can be accepted only there. */
+export function forwardHooks(): readonly Hook[] {
+  return [
+    hook('filter', 'FORWARD', chains.forward, []),
+    hook('filter', 'FORWARD', chains.podForward, [isNew]),
+    hook('filter', 'OUTPUT', chains.forward, []),
+  ]
+}
+
 const isNew: Match = { kind: 'connection-state', states: ['NEW'] }
 const isInvalid: Match = { kind: 'connection-state', states: ['INVALID'] }
 

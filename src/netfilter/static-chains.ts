@@ -14,12 +14,19 @@ export function staticChains(settings: ProxyRuleSettings): Ruleset {
       [chains.postrouting, postrouting(bit, settings.randomFully ?? true)],
     ]),
     filter: new Map([
-      [chains.forward, forward(bit)],
-      [chains.podForward, podForward(settings)],
+      ...forwardChains(settings),
       [chains.input, input(settings)],
       [chains.invalid, invalid(settings.dropInvalid ?? true)],
     ]),
   }
+}
+
+/** The chains that accept what rules and policies of others in iptables' filter would refuse: answers, masqueraded traffic, pods' connections. */
+export function forwardChains(settings: ProxyRuleSettings): ReadonlyMap<string, Chain> {
+  return new Map([
+    [chains.forward, forward(masqueradeMark(settings))],
+    [chains.podForward, podForward(settings)],
+  ])
 }
 
 /** The last rules of nat PLAT-SERVICES: whatever is no Service's address may be a node port. */

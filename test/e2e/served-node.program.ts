@@ -23,6 +23,7 @@ import { until, untilAsync } from '../helpers/until.ts'
 
 const dialectName: DialectName = process.argv[2] === 'kubernetes' ? 'kubernetes' : 'platform'
 const dialect = createDialect(dialectName)
+const proxyMode = process.argv[3] ?? 'iptables'
 const dataDir = '/run/platnet-test'
 const kubeconfig = `${dataDir}/admin.kubeconfig`
 const controlSocket = `${dataDir}/control.sock`
@@ -39,7 +40,7 @@ const logLines: string[] = []
 /** An agent with the options of `platnet agent`, its log kept. */
 async function startAgent(): Promise<Lifecycle> {
   const cni = { cniConfDir: `${dataDir}/net.d`, cniCacheDir: `${dataDir}/cni` }
-  const flags = { ...cni, dataDir, kubeconfig, controlSocket, nodeName: 'node-1', logLevel: 'debug', logFormat: 'json' }
+  const flags = { ...cni, proxyMode, dataDir, kubeconfig, controlSocket, nodeName: 'node-1', logLevel: 'debug', logFormat: 'json' }
   const options = loadOptions(optionGroups, { command: 'agent', flags })
   const context = await createContext(async () => options, {}, { fd: -1, write: (line) => logLines.push(line) })
   const deadlines = { startDeadlineMs: 10_000, stopDeadlineMs: 10_000 }

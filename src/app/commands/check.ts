@@ -11,7 +11,7 @@ import {
 } from '../../host/index.ts'
 import { PlatnetError } from '../../model/errors.ts'
 import { isNetworkOurs, shippedBridge } from '../../node/cni/index.ts'
-import { hasOurRules, probeForwarding, probeIptables, probePolicyRules } from '../../node/rules/index.ts'
+import { hasOurRules, probeForwarding, probeIptables, probeNftables, probePolicyRules } from '../../node/rules/index.ts'
 import { consoleListenersOf, listenersOf } from '../composition/listeners.ts'
 import { wantedSysctls } from '../composition/wanted-sysctls.ts'
 import type { AppContext, Options } from '../context.ts'
@@ -25,7 +25,7 @@ export interface HostCheck {
 
 /** Probes everything that `platnet check` reports; changes nothing. */
 export async function checkHost(options: Options): Promise<HostCheck> {
-  const { app, pods } = options.values
+  const { app, pods, proxy } = options.values
   const lacksPrivilege = (await probePrivilege()).some(isFailure)
   const findings = [
     ...(await checkNode()),
@@ -34,6 +34,8 @@ export async function checkHost(options: Options): Promise<HostCheck> {
     ...(await probePorts(consoleListenersOf(options))).map(toBearable),
   ]
   if (!lacksPrivilege && app.components.includes('proxy')) findings.push(...(await checkForwarding(options)))
+  if (!lacksPrivilege && app.components.includes('proxy'))
+    findings.push(...(await probeNftables(proxy.proxyMode === 'nftables')))
   if (!lacksPrivilege && app.components.includes('policy')) findings.push(...(await probePolicyRules()))
   if (app.components.includes('ingress')) findings.push(...(await checkIngress(options)))
   if (app.components.includes('pods')) findings.push(describePods(pods.runPods))

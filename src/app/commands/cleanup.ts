@@ -60,9 +60,10 @@ async function endPods(options: Options): Promise<Partial<HostCleanup>> {
 
 async function removeRules(): Promise<Partial<HostCleanup>> {
   const { removed, sets, failures } = await cleanupRules(silentLogger, runProgram)
-  const lines = removed.map(
-    ({ family, flavour, table, chains, hooks }) =>
-      `removed ${chains} chains and ${hooks} jumps from the ${table} table (${family}, iptables-${flavour})`,
+  const lines = removed.map(({ family, flavour, table, chains, hooks }) =>
+    table === 'platnet'
+      ? `removed the table platnet of nftables (${family})`
+      : `removed ${chains} chains and ${hooks} jumps from the ${table} table (${family}, iptables-${flavour})`,
   )
   return { lines: [...lines, ...(sets > 0 ? [`removed ${sets} ipsets`] : [])], failures: failures.map(describeError) }
 }

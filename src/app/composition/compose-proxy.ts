@@ -5,7 +5,6 @@ import type { Dialect } from '../../model/dialect.ts'
 import { describeError } from '../../model/errors.ts'
 import { type Ip, type IpFamily, unspecifiedIpv4, unspecifiedIpv6 } from '../../model/ip.ts'
 import type { Node } from '../../model/node.ts'
-import { proxyHooks } from '../../netfilter/hooks.ts'
 import { isNetworkOurs } from '../../node/cni/index.ts'
 import {
   ClaimedServices,
@@ -17,7 +16,6 @@ import {
   createConntrackMetrics,
   createProxyMetrics,
   HealthChecks,
-  IptablesMode,
   isFresh,
   NodeWatch,
   ProxyHealthz,
@@ -30,15 +28,16 @@ import {
   type RefusedClaim,
   summarizeRefusedClaims,
 } from '../../node/proxy/index.ts'
-import { DriftWatch, detectIptables, Iptables, RulesError, RulesWriter } from '../../node/rules/index.ts'
 import type { ClusterAddresses } from '../../node/state/index.ts'
 import type { Logger } from '../../observe/index.ts'
 import type { AppContext } from '../context.ts'
 import { warnOfAffinityLimit } from './affinity-limit.ts'
 import type { AgentCore } from './agent-core.ts'
+import { composeProxyRules, createTableLookup, type ProxyRules } from './compose-proxy-rules.ts'
 import { hasIpv6 } from './has-ipv6.ts'
 import { NodeFactsWatch } from './node-facts.ts'
 import { findNodeName } from './node-identity.ts'
+import { ModeChooser } from './proxy-mode-choice.ts'
 import { serviceEvents, type TellOfService } from './service-events.ts'
 
 /** The service proxy: its components in start order, and one plane per address family. */
@@ -55,8 +54,7 @@ export interface ProxySide {
 
 /** The proxy of one address family. */
 export interface ProxyFamily {
-  readonly iptables: Iptables
-  readonly writer: RulesWriter
+  readonly rules: ProxyRules
   readonly plane: ProxyPlane
   readonly cleaner: ConntrackCleaner<Flow>
 }
@@ -68,6 +66,7 @@ interface ProxyParts extends Omit<AgentCore, 'client'> {
   readonly metricsOf: (family: IpFamily) => ProxyMetrics
   readonly conntrackMetricsOf: (family: IpFamily) => ConntrackMetrics
   readonly facts: NodeFactsWatch
+  readonly modes: ModeChooser
 }
 
 export interface ProxySources extends AgentCore {
@@ -97,6 +96,7 @@ export async function composeProxy(sources: ProxySources): Promise<ProxySide> {
     conntrackMetricsOf: createConntrackMetrics(context.metrics),
     monitor,
     facts: createNodeFacts(context),
+    modes: new ModeChooser({ wish: context.options.values.proxy.proxyMode, run, hasTable: createTableLookup() }),
   }
   if (context.options.values.proxy.affinityForm === 'recent') warnOfAffinityLimit(state, log)
   const families = await composeFamilies(parts, log)
@@ -104,15 +104,19 @@ export async function composeProxy(sources: ProxySources): Promise<ProxySide> {
   const planes = families.map(({ plane }) => plane)
   const health = composeHealth(parts, planes)
   parts.facts.follow((facts) => {
-    for (const plane of planes) plane.configure(planSettings(plane.family, proxyOptionsOf(context), facts))
+    for (const { plane, rules } of families) {
+      const settings = planSettings(plane.family, proxyOptionsOf(context), facts)
+      rules.configure(settings)
+      plane.configure(settings)
+    }
     health.checks.onNodeChange()
   })
   collectCounts(context, families)
   return {
-    isWatchable: families.some(({ iptables }) => iptables.choice.flavour === 'nft'),
+    isWatchable: families.some(({ rules }) => rules.isWatchable),
     components: [
       claimed,
-      ...families.flatMap(({ writer, cleaner, plane }) => [writer, cleaner, plane]),
+      ...families.flatMap(({ rules, cleaner, plane }) => [...rules.components, cleaner, plane]),
       parts.facts,
       ...health.components,
     ],
@@ -165,10 +169,9 @@ function collectCounts({ metrics }: AppContext, families: readonly ProxyFamily[]
   )
   collectInvalidDrops(
     metrics,
-    families.map(({ plane: { family }, writer }) => ({
-      family,
-      countersOf: (chain) => writer.countersOf('filter', chain),
-    })),
+    families.flatMap(({ plane: { family }, rules: { counters } }) =>
+      counters === undefined ? [] : [{ family, countersOf: (chain: string) => counters.countersOf('filter', chain) }],
+    ),
   )
 }
 
@@ -227,14 +230,10 @@ async function composeFamily(parts: ProxyParts, family: IpFamily): Promise<Proxy
   const { context, claimed, applied, run, metricsOf, monitor, facts } = parts
   const base = context.logging.logger('platform_traffic_proxy')
   const log = family === 'IPv4' ? base : base.child('ipv6')
-  const choice = await detectIptables(run, family, 'auto')
-  const iptables = new Iptables(choice, run)
-  await ensureUsable(iptables)
-  const rulesLog = log.child('rules')
-  const isWatched = () => choice.flavour === 'nft' && monitor.isListening
-  const writer = new RulesWriter({ iptables, hooks: proxyHooks(), log: rulesLog, isWatched })
-  if (choice.flavour === 'nft') monitor.subscribe(new DriftWatch({ family, writer, log: rulesLog }))
   const settings = planSettings(family, proxyOptionsOf(context), facts.now)
+  const choice = await parts.modes.choose(family)
+  log.info('the mode of the proxy is chosen', { mode: choice.name, why: choice.why })
+  const rules = await composeProxyRules({ family, settings, run, monitor, log: log.child('rules') }, choice)
   const cleaner = composeCleaner(parts, family, log.child('conntrack'))
   const onApplied = (services: readonly string[]) => cleaner.onApplied(services)
   const metrics = metricsOf(family)
@@ -247,7 +246,7 @@ async function composeFamily(parts: ProxyParts, family: IpFamily): Promise<Proxy
     )
   const plane = new ProxyPlane({
     state: claimed,
-    mode: new IptablesMode(family, writer),
+    mode: rules.mode,
     applied,
     settings,
     waitsForNode: true,
@@ -256,16 +255,10 @@ async function composeFamily(parts: ProxyParts, family: IpFamily): Promise<Proxy
     log,
     tracer: context.tracer,
     onApplied,
+    onComplete: () => rules.onComplete(),
     onRefused,
   })
-  return { iptables, writer, plane, cleaner }
-}
-
-/** Checks the table nat: a kernel may have a family without address translation for it. Throws RulesError. */
-async function ensureUsable(iptables: Iptables): Promise<void> {
-  if ((await iptables.listChain('nat', 'PREROUTING')) !== undefined) return
-  const { family, program } = iptables.choice
-  throw new RulesError('save-failed', `${program} cannot use the table nat of ${family} on this node`)
+  return { rules, plane, cleaner }
 }
 
 function composeCleaner(

@@ -30,7 +30,7 @@ export interface NodeConsoleParts {
 
 interface CountedFamily {
   readonly plane: Pick<ProxyFamily['plane'], 'view'>
-  readonly writer: Pick<ProxyFamily['writer'], 'jumpsOf'>
+  readonly rules: Pick<ProxyFamily['rules'], 'counters'>
 }
 
 /** The console of one node: what its planes serve. */
@@ -82,9 +82,9 @@ const maxCountedPorts = 8
 async function answerService(families: readonly CountedFamily[], query: URLSearchParams): Promise<ConsoleAnswer> {
   const parsed = serviceQuery.safeParse(Object.fromEntries(query))
   if (!parsed.success) return { status: 400, body: { error: describeIssues(parsed.error) } }
-  const answers = families.flatMap(({ plane, writer }) => {
+  const answers = families.flatMap(({ plane, rules: { counters } }) => {
     const explained = plane.view.explainService(parsed.data.service)
-    return explained === undefined ? [] : [countConnections(explained, writer)]
+    return explained === undefined ? [] : [countConnections(explained, counters)]
   })
   const explained = await Promise.all(answers)
   if (explained.length === 0)
@@ -96,11 +96,16 @@ async function answerService(families: readonly CountedFamily[], query: URLSearc
   return { status: 200, body: { families: served.length > 0 ? served : explained } }
 }
 
-async function countConnections({ ports, chains, ...rest }: ServiceExplanation, writer: CountedFamily['writer']) {
+/** In the mode nftables no rule counts connections. */
+async function countConnections(
+  { ports, chains, ...rest }: ServiceExplanation,
+  counters: CountedFamily['rules']['counters'],
+) {
+  if (counters === undefined) return { ...rest, ports }
   const counted = ports.slice(0, maxCountedPorts).map(async (port) => {
     const balancing = (['SVC', 'SVL'] as const).map((kind) => serviceChain(port.servicePort, port.protocol, kind))
     const jumps = await Promise.all(
-      balancing.filter((chain) => chains.includes(chain)).map((chain) => writer.jumpsOf('nat', chain)),
+      balancing.filter((chain) => chains.includes(chain)).map((chain) => counters.jumpsOf('nat', chain)),
     )
     const endpoints = port.endpoints.map((endpoint) => ({ ...endpoint, ...connectionsOf(port, endpoint, jumps) }))
     return { ...port, endpoints }

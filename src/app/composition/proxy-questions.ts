@@ -13,7 +13,9 @@ import type { PolicyExplainer } from './policy-explainer.ts'
 
 interface AskedFamily {
   readonly plane: ProxyFamily['plane']
-  readonly writer: Pick<ProxyFamily['writer'], 'preview' | 'countersOf'>
+  readonly rules: Pick<ProxyFamily['rules'], 'writer'> & {
+    readonly counters?: { countersOf(table: 'nat', chain: string): Promise<ChainCounters> }
+  }
 }
 
 /** Answer of `GET /plan`: one entry per plane and address family. */
@@ -67,7 +69,7 @@ export function proxyQuestions({
   policy,
 }: Asked) {
   const written: readonly WrittenRules[] = [
-    ...families.map(({ plane: { family }, writer }) => ({ plane: 'proxy', family, writer }) as const),
+    ...families.map(({ plane: { family }, rules: { writer } }) => ({ plane: 'proxy', family, writer }) as const),
     ...policyRules.map((rules) => ({ plane: 'policy', ...rules }) as const),
   ]
   const ofProxy = async (answer: () => Promise<ControlAnswer>) => (families.length > 0 ? answer() : withoutProxy)
@@ -110,15 +112,15 @@ async function answerService(families: readonly AskedFamily[], query: URLSearchP
   const parsed = serviceQuery.safeParse(Object.fromEntries(query))
   if (!parsed.success) return refuse(describeIssues(parsed.error))
   const { service } = parsed.data
-  const explained = families.flatMap(({ plane, writer }) => {
+  const explained = families.flatMap(({ plane, rules }) => {
     const explanation = plane.view.explainService(service)
-    return explanation === undefined ? [] : [{ explanation, writer }]
+    return explanation === undefined ? [] : [{ explanation, rules }]
   })
   if (explained.length === 0) return { status: 404, body: { error: describeUnknown(service, families) } }
-  const answers = explained.map(async ({ explanation, writer }) => {
+  const answers = explained.map(async ({ explanation, rules: { counters } }) => {
     const counted = explanation.chains.slice(0, maxCountedChains)
-    const counters = counted.map(async (chain) => ({ chain, ...(await writer.countersOf('nat', chain)) }))
-    return { ...explanation, counters: await Promise.all(counters) }
+    const found = counters && counted.map(async (chain) => ({ chain, ...(await counters.countersOf('nat', chain)) }))
+    return { ...explanation, counters: await Promise.all(found ?? []) }
   })
   const body: ServiceAnswer = { families: await Promise.all(answers) }
   return { status: 200, body }

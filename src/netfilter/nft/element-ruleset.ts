@@ -3,9 +3,9 @@ import type { Ip } from '../../model/ip.ts'
 import type { ProxyRuleSettings } from '../settings.ts'
 import { maxEndpoints } from './address-data.ts'
 import { DifferenceBuilder } from './difference-builder.ts'
-import { hairpinOf, noElements, unpack } from './packed-elements.ts'
+import { countElements, hairpinOf, noElements, unpack } from './packed-elements.ts'
 import { renderTable } from './render-table.ts'
-import type { NftChange, NftTable, ServiceElements, SetElement, TableShape } from './types.ts'
+import type { ElementChange, NftChange, NftTable, ServiceElements, SetElement, TableShape } from './types.ts'
 
 const leastDrawn = 128
 
@@ -20,6 +20,8 @@ export class ElementRuleset {
   #settings: ProxyRuleSettings
   #shape: TableShape = { drawUpTo: leastDrawn, timeouts: [] }
   #table: NftTable
+  /** Grows with each update. */
+  generation = 0
   /** The version that `update` handed over last. */
   #handedOver: string | undefined
 
@@ -43,10 +45,22 @@ export class ElementRuleset {
     return this.#services.get(service)
   }
 
+  /** How many elements the wanted table has, but that those of an endpoint's address count for each Service. */
+  get size(): number {
+    return this.#services.values().reduce((sum, elements) => sum + countElements(elements), 0)
+  }
+
   /** Every element of the wanted table, once. */
   *all(): Iterable<SetElement> {
     for (const { own } of this.#services.values()) yield* unpack(own)
     for (const address of this.#endpointAddresses.keys()) yield hairpinOf(address)
+  }
+
+  /** Adds everything to an empty table, a Service at a time. */
+  *additions(): Iterable<ElementChange> {
+    for (const address of this.#endpointAddresses.keys())
+      yield { service: undefined, remove: [], add: [hairpinOf(address)] }
+    for (const [service, { own }] of this.#services) yield { service, remove: [], add: unpack(own) }
   }
 
   /** Takes the new elements of Services (`undefined`: none) and returns what differs now. */
@@ -57,6 +71,7 @@ export class ElementRuleset {
 
   /** Does what `update` does in many short steps, so that the caller can pause between them. */
   *updateInSteps(changes: ReadonlyMap<ObjectKey, ServiceElements | undefined>): Generator<void, NftChange> {
+    this.generation += 1
     const differences = new DifferenceBuilder()
     for (const [key, next] of changes) {
       const before = this.#services.get(key) ?? noElements

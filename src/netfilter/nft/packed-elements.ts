@@ -29,6 +29,13 @@ function unpackLine(line: string): SetElement {
   return { set, key, data }
 }
 
+/** Counts the elements without unpacking them. */
+export function countElements({ own, endpointAddresses }: ServiceElements): number {
+  let count = own === '' ? 0 : 1
+  for (let at = own.indexOf('\n'); at !== -1; at = own.indexOf('\n', at + 1)) count += 1
+  return count + endpointAddresses.length
+}
+
 export function hairpinOf(address: Ip): SetElement {
   return { set: hairpinSet, key: `${address} . ${address}`, data: '' }
 }

@@ -37,18 +37,18 @@ export function renderChange(table: TableName, changes: readonly ElementChange[]
 }
 
 /** Renders the comment of the state's element. */
-export function renderStateComment({ version, objects, elements }: TableState): string {
-  for (const word of [version, objects, elements])
+export function renderStateComment({ version, objects, listing }: TableState): string {
+  for (const word of [version, objects, listing])
     if (!/^[\da-f]{1,32}$/.test(word)) throw badElement(stateSet, word, 'at most 32 hexadecimal digits')
-  return `version ${version} objects ${objects} elements ${elements}`
+  return `version ${version} objects ${objects} listing ${listing}`
 }
 
 /** Reads what `renderStateComment` wrote; undefined for anything else. */
 export function parseStateComment(comment: string): TableState | undefined {
-  const [, version, objects, elements] = /^version (\w+) objects (\w+) elements (\w+)$/.exec(comment) ?? []
-  return version === undefined || objects === undefined || elements === undefined
+  const [, version, objects, listing] = /^version (\w+) objects (\w+) listing (\w+)$/.exec(comment) ?? []
+  return version === undefined || objects === undefined || listing === undefined
     ? undefined
-    : { version, objects, elements }
+    : { version, objects, listing }
 }
 
 /** The element may stand there or not: no command removes an element only where it is. */

@@ -75,11 +75,14 @@ export interface NftChange {
   readonly changes: readonly ElementChange[]
 }
 
-/** The origin of the table, kept in the table itself as a comment. Each is a hash or a count in lower-case hexadecimal. */
+/** The origin of the table, kept in the table itself as a comment; hashes in lower-case hexadecimal. */
 export interface TableState {
+  /** The version of the rules' text. */
   readonly version: string
+  /** The Services and settings that all of it was made of. */
   readonly objects: string
-  readonly elements: string
+  /** The rules as nft lists them after they were written; `0` where that is not known yet. */
+  readonly listing: string
 }
 
 /** The set whose one element, `1`, carries the state as its comment. */

@@ -33,6 +33,8 @@ interface OutcomeExplanation {
   readonly masqueraded: boolean
   /** The rules it matches, `TABLE RULE`, in order. */
   readonly rules: readonly string[]
+  /** In the mode nftables: the elements it finds, `SET KEY : DATA`, in order. */
+  readonly elements?: readonly string[]
 }
 
 /** The Services of this node, and what is to be said of each. */
@@ -139,7 +141,7 @@ function guessUnserved({ destination }: TracedPacket, { all, settings }: Explain
 }
 
 function describeOutcome(outcome: TraceOutcome, { destination, port }: TracedPacket): OutcomeExplanation {
-  const { probability, verdict, endpoint, masqueraded, rules } = outcome
+  const { probability, verdict, endpoint, masqueraded, rules, elements } = outcome
   const family = ipFamily(destination)
   return {
     probability,
@@ -148,6 +150,7 @@ function describeOutcome(outcome: TraceOutcome, { destination, port }: TracedPac
     destination: endpoint ?? { address: destination, port },
     masqueraded,
     rules: rules.map(({ table, chain, rule }) => `${table} ${renderRule(chain, rule, family)}`),
+    ...(elements && { elements: elements.map(({ set, key, data }) => `${set} ${key}${data && ` : ${data}`}`) }),
   }
 }
 
@@ -157,7 +160,8 @@ function outcomeLines(outcome: TraceOutcome, packet: TracedPacket): readonly str
   const because = outcome.rules.map(
     ({ table, chain, position, rule }) => `    ${table} ${chain} rule ${position}: ${renderRuleSpec(rule, family)}`,
   )
-  return [`${share} ${describeVerdict(outcome, packet)}`, ...because]
+  const elements = outcome.elements?.map(({ set, key, data }) => `    nftables ${set}: ${key}${data && ` : ${data}`}`)
+  return [`${share} ${describeVerdict(outcome, packet)}`, ...(elements ?? []), ...because]
 }
 
 function describeVerdict(outcome: TraceOutcome, packet: TracedPacket): string {

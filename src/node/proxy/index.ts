@@ -2,6 +2,7 @@ export { ClaimedServices, summarizeRefusedClaims } from './claimed-services.ts'
 export { ConntrackCleaner } from './conntrack-cleaner.ts'
 export type { FlowExplanation } from './explain-flow.ts'
 export type { ServiceExplanation } from './explain-service.ts'
+export { ForwardRules } from './forward-rules.ts'
 export { HealthChecks } from './health-checks.ts'
 export { IptablesMode } from './iptables-mode.ts'
 export {
@@ -13,10 +14,13 @@ export {
   createProxyMetrics,
   type ProxyMetrics,
 } from './metrics.ts'
+export { NftablesMode } from './nftables-mode.ts'
 export { NodeWatch } from './node-watch.ts'
 export { ProxyPlane } from './plane.ts'
 export { isFresh, ProxyHealthz } from './proxy-healthz.ts'
+export type { ProxyMode } from './proxy-mode.ts'
 export { claimKey, type RefusedClaim } from './service-claims.ts'
+export type { ProxySettings } from './service-plans.ts'
 export type { Refusal } from './set-aside.ts'
 export { type NodeFacts, type ProxyOptions, planHealthAddresses, planSettings } from './settings.ts'
 export { type ProxyStatus, ProxyView } from './view.ts'

@@ -23,10 +23,12 @@ type Writer = Pick<RulesWriter, 'recognises' | 'isUnhooked' | 'sync' | 'write' |
 /** Services as chains of iptables in nat and filter. */
 export class IptablesMode implements ProxyMode {
   readonly name = 'iptables'
+  readonly why: string
   readonly #family: IpFamily
   readonly #writer: Writer
 
-  constructor(family: IpFamily, writer: Writer) {
+  constructor(family: IpFamily, writer: Writer, why = '') {
+    this.why = why
     this.#family = family
     this.#writer = writer
   }

@@ -124,8 +124,20 @@ export const collectedMetrics = {
   rules: {
     type: 'gauge',
     name: 'kubeproxy_sync_proxy_rules_iptables_total',
-    help: 'Rules that this proxy wants in the kernel.',
+    help: 'Rules that this proxy wants in the kernel; in the mode iptables only.',
     labels: tables,
+  },
+  elements: {
+    type: 'gauge',
+    name: 'platnet_proxy_elements',
+    help: 'Elements of sets of nftables that this proxy wants in the kernel; in the mode nftables only.',
+    labels,
+  },
+  mode: {
+    type: 'gauge',
+    name: 'platnet_proxy_mode',
+    help: 'The mode in which this proxy writes its rules: 1 for the one in use.',
+    labels: { mode: ['iptables', 'nftables'], ...labels },
   },
   noLocalEndpoints: {
     type: 'gauge',

@@ -106,12 +106,22 @@ export function createConntrackMetrics(metrics: Metrics): (family: IpFamily) => 
 export function collectProxyCounts(metrics: Metrics, views: readonly ProxyView[]): void {
   metrics.collectedGauge(collectedMetrics.rules, () =>
     views.flatMap((view) => {
+      if (view.mode !== 'iptables') return []
       const { rules } = view.ruleCounts()
       return (['nat', 'filter'] as const).map((table) => ({
         value: rules[table],
         labels: { table, ip_family: view.family },
       }))
     }),
+  )
+  metrics.collectedGauge(collectedMetrics.elements, () =>
+    views.flatMap((view) => {
+      if (view.mode !== 'nftables') return []
+      return [{ value: view.ruleCounts().elements, labels: { ip_family: view.family } }]
+    }),
+  )
+  metrics.collectedGauge(collectedMetrics.mode, () =>
+    views.map(({ mode, family }) => ({ value: 1, labels: { mode, ip_family: family } })),
   )
   metrics.collectedGauge(collectedMetrics.noLocalEndpoints, () =>
     views.flatMap((view) => {

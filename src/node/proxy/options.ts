@@ -18,7 +18,18 @@ const localModes = ['ClusterCIDR', 'NodeCIDR', 'BridgeInterface', 'InterfaceName
 /** Ways to detect traffic of pods. */
 export type DetectLocalMode = (typeof localModes)[number]
 
+const proxyModes = ['iptables', 'nftables', 'auto'] as const
+
 export const proxyOptions = declareOptions({
+  proxyMode: {
+    schema: z.enum(proxyModes, { error: `expected one of: ${proxyModes.join(', ')}` }),
+    flag: '--proxy-mode <mode>',
+    default: 'iptables',
+    reload: 'restart',
+    commands,
+    description:
+      'The form of the rules of Services: iptables, or nftables, where a change costs the same at any size; auto takes nftables where the kernel and libnftables can, else iptables',
+  },
   detectLocalMode: {
     schema: z.enum(localModes, { error: `expected one of: ${localModes.join(', ')}` }),
     flag: '--detect-local-mode <mode>',

@@ -24,6 +24,8 @@ export interface ProxyPlaneParts {
   readonly maxServiceRules?: number
   /** Called once with each Service that is set aside, beside the log. */
   readonly onRefused?: (refusal: Refusal) => void
+  /** Called each time the kernel holds everything that is wanted, and where it was found to hold it. */
+  readonly onComplete?: () => void
   /** Called with the Services whose rules the kernel has taken, or was found to hold: each at least once. */
   readonly onApplied?: (services: readonly ObjectKey[]) => void
 }

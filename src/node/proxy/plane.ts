@@ -140,6 +140,7 @@ export class ProxyPlane implements Component {
     metrics.observeProgramming(this.#pending.settle(finished))
     this.#refused.schedule()
     this.#record.succeeded(revision, this.#refused.setAside.list())
+    if (this.#queue.size === 0) this.#parts.onComplete?.()
     if (this.#queue.size > 0) this.#runner.request({ urgent: true })
   }
 

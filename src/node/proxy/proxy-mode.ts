@@ -17,6 +17,8 @@ export interface RuleCounts {
 /** Makes rules of the kernel from the Services of one family. The plane knows nothing of their form. */
 export interface ProxyMode {
   readonly name: ProxyModeName
+  /** The reason for this mode, for users. */
+  readonly why: string
   /** A hash of what this program makes of sample Services under these settings. */
   hashFormat(settings: ProxyRuleSettings): bigint
   createQueue(parts: ModeQueueParts): ServiceQueue

@@ -3,6 +3,8 @@ import { hashItem } from '../../model/xor-hash.ts'
 import { dispatchLimits } from '../../netfilter/dispatch.ts'
 import type { Frontend } from '../../netfilter/frontend.ts'
 import { lowerService } from '../../netfilter/lower-service.ts'
+import { lowerToElements } from '../../netfilter/nft/lower-elements.ts'
+import { renderTable } from '../../netfilter/nft/render-table.ts'
 import { ProxyRuleset } from '../../netfilter/proxy-ruleset.ts'
 import { renderRule } from '../../netfilter/render.ts'
 import type { Chain } from '../../netfilter/ruleset.ts'
@@ -26,6 +28,15 @@ export function hashChainFormat(settings: ProxyRuleSettings): bigint {
     'forms',
     JSON.stringify([dispatchLimits, [...ruleset.sets()], renderChains(nat), renderChains(filter)]),
   )
+}
+
+/**
+ * Hashes the elements that this program makes of a few Services of every kind under these settings, and the rules that stand beside them.
+ */
+export function hashElementFormat(settings: ProxyRuleSettings): bigint {
+  const { text } = renderTable(settings, { drawUpTo: 1, timeouts: [60] })
+  const elements = samples(settings).map((sample) => lowerToElements([sample], settings).own)
+  return hashItem('forms', JSON.stringify([text, elements]))
 }
 
 function renderChains(chains: ReadonlyMap<string, Chain> = new Map()): readonly string[] {

@@ -17,6 +17,8 @@ import type { LastSync, SyncRecord } from './sync-record.ts'
 export interface ProxyStatus {
   readonly family: IpFamily
   readonly mode: ProxyModeName
+  /** The reason for this mode. */
+  readonly modeReason: string
   /** How many Services have a frontend in this family. */
   readonly services: number
   readonly objectsHash: string | undefined
@@ -70,6 +72,7 @@ export class ProxyView {
     return {
       family: this.family,
       mode: mode.name,
+      modeReason: mode.why,
       services: plans.size,
       objectsHash: record.appliedHash && formatXorHash(record.appliedHash),
       lastSync: record.lastSync,
@@ -107,6 +110,10 @@ export class ProxyView {
     const plan = plans.get(key)
     const chains = plan === undefined ? [] : mode.chainsOf(plan)
     return service && explainService(service, state.slicesOf(key), plan, { ...plans.settings, setAside, chains })
+  }
+
+  get mode(): ProxyModeName {
+    return this.#parts.mode.name
   }
 
   /** Counts the wanted rules and elements. */

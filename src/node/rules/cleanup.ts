@@ -8,6 +8,7 @@ import { cleanByNft } from './cleanup-by-nft.ts'
 import { explainRestoreFailure, explainSaveFailure, RulesError } from './errors.ts'
 import { findPrograms, isMissing, readLegacyTableNames } from './flavour.ts'
 import type { Flavour } from './iptables.ts'
+import { removeTableAtOnce } from './nft/remove-table.ts'
 
 /** The chains and hooks that were removed from one table. */
 interface TableCleanup {
@@ -52,12 +53,34 @@ export async function cleanupRules(log: Logger, run: Run = runProgram): Promise<
     removed.push(...cleaned)
     failures.push(...problems)
   }
+  for (const family of ['IPv4', 'IPv6'] as const) {
+    try {
+      if (await removeTableAtOnce(run, family))
+        removed.push({ family, flavour: 'nft', table: 'platnet', chains: 0, hooks: 0 })
+    } catch (error) {
+      failures.push(error)
+    }
+  }
   const sets = await removeSets(run).catch((error: unknown) => {
     failures.push(error)
     return 0
   })
   for (const table of removed) log.info('our rules were removed', { ...table })
   return { removed, sets, failures }
+}
+
+/**
+ * Removes our chains and jumps from the table nat of one family, in all flavours. Returns how many chains and jumps there were. Throws
+ * RulesError.
+ */
+export async function cleanupNat(run: Run, family: IpFamily): Promise<number> {
+  let count = 0
+  for (const found of await findTables(run)) {
+    if (found.table !== 'nat' || found.family !== family) continue
+    const { chains, hooks } = await cleanTable(run, found)
+    count += chains + hooks
+  }
+  return count
 }
 
 /** The kernel lets go of a set only when no packet can be at the last rule that named it. */

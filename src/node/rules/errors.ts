@@ -12,6 +12,8 @@ export type RulesErrorCode =
   | 'killed'
   | 'timeout'
   | 'not-synced'
+  /** The answer of the kernel was lost: what was to be written may stand or not. */
+  | 'uncertain'
   | 'not-our-table'
   /** The kernel or ipset does not take a set or a member. */
   | 'set-refused'

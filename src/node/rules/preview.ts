@@ -9,8 +9,8 @@ import type { WantedChains } from './wanted-rules.ts'
 
 /** One chain of the kernel, or one set, that is not as it should be; rules as `iptables-save` prints them, without the chain. */
 export interface ChainDifference {
-  /** `ipset` for a set: its lines are members. */
-  readonly table: TableName | 'ipset'
+  /** `ipset` and `nftables` for a set: its lines are members. */
+  readonly table: TableName | 'ipset' | 'nftables'
   readonly chain: string
   readonly problem: 'missing' | 'different' | 'unwanted' | 'hooks'
   readonly wanted: readonly string[]

@@ -19,8 +19,15 @@ export interface WriteReport {
   readonly rules: Readonly<Record<TableName, number>>
   /** Absent where no set with members of ours changed. */
   readonly sets?: SetReport
+  /** Elements of the table of nftables; absent in the mode iptables. `restores` counts its transactions. */
+  readonly elements?: ElementReport
   /** When the kernel was given the first part and had taken the last, by the clock of `performance.now()`; absent where nothing was written. */
   readonly kernel?: KernelTime
+}
+
+interface ElementReport {
+  readonly added: number
+  readonly removed: number
 }
 
 interface KernelTime {
@@ -86,6 +93,7 @@ export function addReports(a: WriteReport, b: WriteReport): WriteReport {
       mangle: a.rules.mangle + b.rules.mangle,
     },
     ...addSets(a.sets, b.sets),
+    ...addElements(a.elements, b.elements),
     ...addKernelTimes(a.kernel, b.kernel),
   }
 }
@@ -101,6 +109,12 @@ function addKernelTimes(a: KernelTime | undefined, b: KernelTime | undefined): P
   if (a === undefined || b === undefined)
     return a === undefined ? (b === undefined ? {} : { kernel: b }) : { kernel: a }
   return { kernel: { fromMs: Math.min(a.fromMs, b.fromMs), toMs: Math.max(a.toMs, b.toMs) } }
+}
+
+function addElements(a: ElementReport | undefined, b: ElementReport | undefined): Pick<WriteReport, 'elements'> {
+  if (a === undefined && b === undefined) return {}
+  const sum = (count: keyof ElementReport) => (a?.[count] ?? 0) + (b?.[count] ?? 0)
+  return { elements: { added: sum('added'), removed: sum('removed') } }
 }
 
 function addSets(a: SetReport | undefined, b: SetReport | undefined): Pick<WriteReport, 'sets'> {

@@ -9,7 +9,7 @@ export interface VerifyScheduleParts {
   readonly verifyIntervalMs?: number
   /** Asked before each wait. */
   readonly isWatched?: () => boolean
-  readonly verify: () => Promise<VerifyReport>
+  readonly verify: () => Promise<Pick<VerifyReport, 'readMs'>>
   readonly log: Logger
 }
 

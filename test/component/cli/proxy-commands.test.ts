@@ -138,7 +138,7 @@ describe('the commands that ask the running proxy', () => {
       applied,
       status: () => ({}),
       queries: proxyQuestions({
-        families: [{ plane, writer }],
+        families: [{ plane, rules: { writer, counters: writer } }],
         policyRules: [{ family: 'IPv4', writer: policyWriter }],
         interfaceOf: async (source) => (source.startsWith('10.244.') ? 'cni0' : 'ext0'),
       }),

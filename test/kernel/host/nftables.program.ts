@@ -50,7 +50,7 @@ async function list(family: IpFamily) {
   const { elements } = buildRuleset([...everyKind(family).values()], settingsOf(family))
   const { table } = elements
   const before = [hasTable(socket, table), readStateComment(socket, table)]
-  const state = { version: table.version, objects: 'ab', elements: 'cd' }
+  const state = { version: table.version, objects: 'ab', listing: 'cd' }
   const add = [...elements.all()]
   await session.applyRuleset(table.text)
   await session.run(renderChange(table, [{ service: undefined, remove: [], add }], state))

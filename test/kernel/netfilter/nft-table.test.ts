@@ -46,7 +46,7 @@ for (const family of ['IPv4', 'IPv6'] as const) {
         const ruleset = buildRuleset([...everyKind(family).values()], settingsOf(family))
         const { elements } = ruleset
         const wanted = [...elements.all()].map(textOf).sort()
-        const state = { version: elements.table.version, objects: 'ab', elements: 'cd' }
+        const state = { version: elements.table.version, objects: 'ab', listing: 'cd' }
         const change = { service: undefined, remove: [], add: [...elements.all()] }
         await nft(elements.table.text + renderChange(elements.table, [change], state))
         assert.deepEqual(await readElements(netns, ruleset), wanted)

@@ -109,6 +109,7 @@ test('Without any source the options are their defaults.', () => {
       podInterfaceNamePrefix: undefined,
       proxyHealthzAddress: '0.0.0.0',
       proxyHealthzPort: 10256,
+      proxyMode: 'iptables',
     },
     policy: { policyUnknownPods: 'allow', policyLogDenied: undefined },
     ingress: {

@@ -7,7 +7,7 @@ import type { SetElement } from '../../../../src/netfilter/nft/types.ts'
 const table = { family: 'IPv4', name: 'platnet' } as const
 const count = { set: 'addresses', key: '10.96.0.1 . tcp . 80', data: '1:2' }
 const refused = { set: 'refuse', key: '10.96.0.1 . tcp . 80', data: '' }
-const state = { version: '00ff', objects: '1a', elements: '2' }
+const state = { version: '00ff', objects: '1a', listing: '2' }
 
 describe('the commands of a change', () => {
   test('remove before they add, each set once, and end with the state', () => {
@@ -24,7 +24,7 @@ describe('the commands of a change', () => {
         'add element ip platnet addresses { 10.96.0.1 . tcp . 80 : 1:2 }',
         'add element ip platnet state { 1 }',
         'delete element ip platnet state { 1 }',
-        'add element ip platnet state { 1 comment "version 00ff objects 1a elements 2" }',
+        'add element ip platnet state { 1 comment "version 00ff objects 1a listing 2" }',
         '',
       ].join('\n'),
     )

@@ -1,0 +1,123 @@
+import { NetfilterSocket } from '../../host/index.ts'
+import type { Component } from '../../loop/component.ts'
+import { describeError } from '../../model/errors.ts'
+import type { IpFamily } from '../../model/ip.ts'
+import { forwardHooks, proxyHooks } from '../../netfilter/hooks.ts'
+import { ElementRuleset } from '../../netfilter/nft/element-ruleset.ts'
+import { ForwardRules, IptablesMode, NftablesMode, type ProxyMode, type ProxySettings } from '../../node/proxy/index.ts'
+import {
+  cleanupNat,
+  DriftWatch,
+  detectIptables,
+  ElementDriftWatch,
+  hasTable,
+  Iptables,
+  NftWriter,
+  nftKernel,
+  RulesError,
+  RulesWriter,
+} from '../../node/rules/index.ts'
+import type { Logger } from '../../observe/index.ts'
+import type { AgentCore } from './agent-core.ts'
+import type { ModeChoice } from './proxy-mode-choice.ts'
+import { TableHandover } from './table-handover.ts'
+
+/** The kernel's side of the proxy in one family, in one mode. */
+export interface ProxyRules {
+  readonly mode: ProxyMode
+  readonly writer: Pick<RulesWriter, 'preview'>
+  /** In start order, before the plane. */
+  readonly components: readonly Component[]
+  /** Whether the kernel tells who changes these rules. */
+  readonly isWatchable: boolean
+  /** Reads what rules count; absent in the mode nftables, whose rules count nothing. */
+  readonly counters?: Pick<RulesWriter, 'countersOf' | 'jumpsOf'>
+  configure(settings: ProxySettings): void
+  /** The kernel holds everything: what the other mode left may go. */
+  onComplete(): void
+}
+
+export interface ProxyRulesParts extends Pick<AgentCore, 'run' | 'monitor'> {
+  readonly family: IpFamily
+  readonly settings: ProxySettings
+  readonly log: Logger
+}
+
+export function composeProxyRules(parts: ProxyRulesParts, choice: ModeChoice): Promise<ProxyRules> {
+  return choice.name === 'iptables' ? composeIptables(parts, choice) : composeNftables(parts, choice)
+}
+
+async function composeIptables(
+  { family, run, monitor, log }: ProxyRulesParts,
+  { why }: Extract<ModeChoice, { name: 'iptables' }>,
+): Promise<ProxyRules> {
+  const iptables = new Iptables(await detectIptables(run, family, 'auto'), run)
+  await ensureUsable(iptables)
+  const isWatchable = iptables.choice.flavour === 'nft'
+  const isWatched = () => isWatchable && monitor.isListening
+  const writer = new RulesWriter({ iptables, hooks: proxyHooks(), log, isWatched })
+  if (isWatchable) monitor.subscribe(new DriftWatch({ family, writer, log }))
+  const handover = new TableHandover({ family, run, socket: NetfilterSocket.open(), log })
+  return {
+    mode: new IptablesMode(family, writer, why),
+    writer,
+    components: [writer, handover],
+    isWatchable,
+    counters: writer,
+    configure: () => {},
+    onComplete: () => handover.allow(),
+  }
+}
+
+async function composeNftables(
+  { family, settings, run, monitor, log }: ProxyRulesParts,
+  { why, session }: Extract<ModeChoice, { name: 'nftables' }>,
+): Promise<ProxyRules> {
+  const kernel = nftKernel({ session, run, socket: NetfilterSocket.open() })
+  const ruleset = new ElementRuleset(settings)
+  const isWatched = () => monitor.isListening
+  const writer = new NftWriter({ family, kernel, wanted: ruleset, log, isWatched })
+  monitor.subscribe(new ElementDriftWatch({ wanted: ruleset, writer, session, log }))
+  const forward = await composeForward({ family, settings, run, monitor, log: log.child('forward') })
+  const mode = new NftablesMode({
+    why,
+    ruleset,
+    writer,
+    ...(forward && { traceForward: (packet, world, isMarked) => forward.rules.trace(packet, world, isMarked) }),
+  })
+  return {
+    mode,
+    writer,
+    components: [writer, ...(forward ? [forward.writer, forward.rules] : [])],
+    isWatchable: true,
+    configure: (next) => forward?.rules.configure(next),
+    onComplete: () => forward?.rules.allow(),
+  }
+}
+
+/** Without iptables there are no rules of others there that would have to be answered. */
+async function composeForward({ family, settings, run, monitor, log }: ProxyRulesParts) {
+  try {
+    const iptables = new Iptables(await detectIptables(run, family, 'auto'), run)
+    const isWatched = () => iptables.choice.flavour === 'nft' && monitor.isListening
+    const writer = new RulesWriter({ iptables, hooks: forwardHooks(), tables: ['filter'], log, isWatched })
+    if (iptables.choice.flavour === 'nft') monitor.subscribe(new DriftWatch({ family, writer, log }))
+    return { writer, rules: new ForwardRules({ settings, writer, cleanNat: () => cleanupNat(run, family), log }) }
+  } catch (error) {
+    log.warn('no rules accept what policies of FORWARD refuse', { error: describeError(error) })
+    return undefined
+  }
+}
+
+/** Checks the table nat: a kernel may have a family without address translation for it. Throws RulesError. */
+async function ensureUsable(iptables: Iptables): Promise<void> {
+  if ((await iptables.listChain('nat', 'PREROUTING')) !== undefined) return
+  const { family, program } = iptables.choice
+  throw new RulesError('save-failed', `${program} cannot use the table nat of ${family} on this node`)
+}
+
+/** Tells whether our table of nftables stands in the kernel; false where that cannot be asked. */
+export function createTableLookup(): (family: IpFamily) => boolean {
+  const socket = NetfilterSocket.open()
+  return (family) => socket !== undefined && hasTable(socket, { family, name: 'platnet' })
+}

@@ -1,0 +1,78 @@
+import { type NftSession, openNftSession, type Run, runProgram } from '../../host/index.ts'
+import { describeError } from '../../model/errors.ts'
+import type { IpFamily } from '../../model/ip.ts'
+import { findNftProblem, RulesError } from '../../node/rules/index.ts'
+
+/** The mode of the proxy in one family, with what it writes by. */
+export type ModeChoice =
+  | { readonly name: 'iptables'; readonly why: string }
+  | { readonly name: 'nftables'; readonly why: string; readonly session: NftSession }
+
+export interface ModeQuestion {
+  readonly wish: 'iptables' | 'nftables' | 'auto'
+  readonly run: Run
+  /** Whether our table stands in the kernel, which proves that it can be loaded. */
+  readonly hasTable: (family: IpFamily) => boolean
+  readonly openSession?: () => Promise<NftSession>
+}
+
+/**
+ * Chooses the mode of each family: the one that is asked for, or with `auto` nftables where its library can be reached and the kernel
+ * takes the table. One session serves both families.
+ */
+export class ModeChooser {
+  readonly #question: ModeQuestion
+  #session: Promise<NftSession> | undefined
+
+  constructor(question: ModeQuestion) {
+    this.#question = question
+  }
+
+  /** Rejects with RulesError where nftables is asked for and cannot be used. */
+  async choose(family: IpFamily): Promise<ModeChoice> {
+    const { wish } = this.#question
+    if (wish === 'iptables') return { name: 'iptables', why: 'chosen by --proxy-mode' }
+    return wish === 'auto' ? this.#chooseByAbility(family) : this.#chooseNftables()
+  }
+
+  #open(): Promise<NftSession> {
+    const { run, openSession = () => openNftSession({ run, start: runProgram }) } = this.#question
+    this.#session ??= openSession()
+    return this.#session
+  }
+
+  async #chooseByAbility(family: IpFamily): Promise<ModeChoice> {
+    try {
+      const session = await this.#open()
+      const obstacle = await this.#findObstacle(family, session)
+      if (obstacle === undefined) return { name: 'nftables', why: 'auto: the kernel and libnftables can', session }
+      return { name: 'iptables', why: `auto: ${obstacle}` }
+    } catch (error) {
+      return { name: 'iptables', why: `auto: ${describeError(error)}` }
+    }
+  }
+
+  async #findObstacle(family: IpFamily, { kind }: NftSession): Promise<string | undefined> {
+    if (kind !== 'library') return 'libnftables cannot be reached from this process'
+    const { hasTable, run } = this.#question
+    return hasTable(family) ? undefined : findNftProblem(run, family)
+  }
+
+  async #chooseNftables(): Promise<ModeChoice> {
+    try {
+      const session = await this.#open()
+      return { name: 'nftables', why: `chosen by --proxy-mode, written by ${writtenBy[session.kind]}`, session }
+    } catch (cause) {
+      throw new RulesError('not-found', `--proxy-mode nftables cannot be used: ${describeError(cause)}`, {
+        remedy: 'install the package nftables, or start with --proxy-mode auto',
+        cause,
+      })
+    }
+  }
+}
+
+const writtenBy: Readonly<Record<NftSession['kind'], string>> = {
+  library: 'libnftables',
+  interactive: 'a kept nft, as libnftables cannot be reached',
+  program: 'a started nft for each change, as libnftables cannot be reached',
+}

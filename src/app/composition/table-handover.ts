@@ -1,0 +1,66 @@
+import { type NetfilterSocket, openNftSession, type Run, runProgram } from '../../host/index.ts'
+import { Backoff } from '../../loop/backoff.ts'
+import { BoundedFrequencyRunner } from '../../loop/bounded-frequency-runner.ts'
+import type { Component, Health } from '../../loop/component.ts'
+import { describeError } from '../../model/errors.ts'
+import type { IpFamily } from '../../model/ip.ts'
+import { hasTable, removeTable } from '../../node/rules/index.ts'
+import type { Logger } from '../../observe/index.ts'
+
+export interface TableHandoverParts {
+  readonly family: IpFamily
+  readonly run: Run
+  /** Without it nothing is known of a table, and none is removed. */
+  readonly socket: Pick<NetfilterSocket, 'ask'> | undefined
+  readonly log: Logger
+}
+
+/** Removes the table that the mode nftables left, once the rules of iptables are complete. */
+export class TableHandover implements Component {
+  readonly name: string
+  readonly #parts: TableHandoverParts
+  readonly #runner: BoundedFrequencyRunner
+  #isAllowed = false
+  #health: Health = { level: 'ok', message: '', sinceMs: Date.now() }
+
+  constructor(parts: TableHandoverParts) {
+    this.#parts = parts
+    this.name = parts.family === 'IPv4' ? 'nft-handover' : 'nft-handover-ipv6'
+    this.#runner = new BoundedFrequencyRunner(() => this.#remove(), {
+      backoff: new Backoff({ baseMs: 1000, maxMs: 60_000 }),
+      onError: (error) => this.#onFailure(error),
+    })
+  }
+
+  async start(): Promise<void> {}
+
+  async stop(scope: { signal: AbortSignal }): Promise<void> {
+    await this.#runner.stop(scope)
+  }
+
+  health(): Health {
+    return this.#health
+  }
+
+  /** The rules of iptables are complete. */
+  allow(): void {
+    if (this.#isAllowed) return
+    this.#isAllowed = true
+    this.#runner.request()
+  }
+
+  async #remove(): Promise<void> {
+    const { family, run, socket, log } = this.#parts
+    if (socket === undefined || !hasTable(socket, { family, name: 'platnet' })) return
+    const session = await openNftSession({ run, start: runProgram, kinds: ['program'] })
+    await removeTable(session, family)
+    this.#health = { level: 'ok', message: '', sinceMs: Date.now() }
+    log.info('the table of the mode nftables was removed', { family })
+  }
+
+  #onFailure(error: unknown): void {
+    const message = `the table of the mode nftables stays beside the rules of iptables: ${describeError(error)}`
+    this.#health = { level: 'degraded', message, sinceMs: Date.now() }
+    this.#parts.log.warn(message)
+  }
+}

@@ -1,0 +1,102 @@
+import { Backoff } from '../../loop/backoff.ts'
+import { BoundedFrequencyRunner } from '../../loop/bounded-frequency-runner.ts'
+import type { Component, Health } from '../../loop/component.ts'
+import { describeError } from '../../model/errors.ts'
+import { addHash, emptyXorHash, hashItem } from '../../model/xor-hash.ts'
+import { forwardHooks } from '../../netfilter/hooks.ts'
+import { chains } from '../../netfilter/names.ts'
+import type { Ruleset } from '../../netfilter/ruleset.ts'
+import type { ProxyRuleSettings } from '../../netfilter/settings.ts'
+import { forwardChains } from '../../netfilter/static-chains.ts'
+import { tracePacket } from '../../netfilter/trace/trace-packet.ts'
+import type { TracedPacket, TracedRule, TracedWorld } from '../../netfilter/trace/types.ts'
+import type { Logger } from '../../observe/index.ts'
+import type { RulesWriter } from '../rules/index.ts'
+
+export interface ForwardRulesParts {
+  readonly settings: ProxyRuleSettings
+  /** Of the table filter alone. */
+  readonly writer: Pick<RulesWriter, 'sync' | 'write'>
+  /** Removes our chains from nat, which this mode does not use. */
+  readonly cleanNat: () => Promise<number>
+  readonly log: Logger
+}
+
+/**
+ * The part of the mode nftables in iptables' filter: rules that accept what other programs' rules and policies there would refuse. With the first write
+ * the rules of the mode iptables go, so that comes when the table of nftables is complete.
+ */
+export class ForwardRules implements Component {
+  readonly name: string
+  readonly #parts: ForwardRulesParts
+  readonly #runner: BoundedFrequencyRunner
+  #settings: ProxyRuleSettings
+  #isAllowed = false
+  #isNatClean = false
+  #isFirst = true
+  #health: Health = { level: 'unknown', message: 'waits for the table of nftables', sinceMs: 0 }
+
+  constructor(parts: ForwardRulesParts) {
+    this.#parts = parts
+    this.#settings = parts.settings
+    this.name = parts.settings.family === 'IPv4' ? 'forward-rules' : 'forward-rules-ipv6'
+    this.#runner = new BoundedFrequencyRunner(() => this.#write(), {
+      backoff: new Backoff({ baseMs: 500, maxMs: 30_000 }),
+      onError: (error, retryInMs) => this.#onFailure(error, retryInMs),
+    })
+  }
+
+  async start(): Promise<void> {}
+
+  async stop(scope: { signal: AbortSignal }): Promise<void> {
+    await this.#runner.stop(scope)
+  }
+
+  health(): Health {
+    return this.#health
+  }
+
+  configure(settings: ProxyRuleSettings): void {
+    this.#settings = settings
+    if (this.#isAllowed) this.#runner.request()
+  }
+
+  /** The table of nftables is complete. */
+  allow(): void {
+    if (this.#isAllowed) return
+    this.#isAllowed = true
+    this.#runner.request()
+  }
+
+  /** The rules that accept the first packet of a connection, as it is after translation; `isMarked`: it is masqueraded. */
+  trace(packet: TracedPacket, world: TracedWorld, isMarked: boolean): readonly TracedRule[] {
+    const filter = forwardChains(this.#settings)
+    const marked = filter.get(chains.forward)?.[0]
+    if (isMarked && marked !== undefined) return [{ table: 'filter', chain: chains.forward, position: 1, rule: marked }]
+    const ruleset: Ruleset = { nat: new Map(), filter }
+    return tracePacket(packet, { ...world, ruleset, hooks: forwardHooks() }).flatMap(({ rules }) => rules)
+  }
+
+  async #write(): Promise<void> {
+    const { writer, cleanNat, log } = this.#parts
+    if (!this.#isNatClean) {
+      const removed = await cleanNat()
+      if (removed > 0) log.info('the rules of the mode iptables were removed from nat', { removed })
+      this.#isNatClean = true
+    }
+    const set = forwardChains(this.#settings)
+    const objects = addHash(emptyXorHash, hashItem('forward', JSON.stringify([...set])))
+    const change = [{ table: 'filter', set, remove: [] }] as const
+    await (this.#isFirst ? writer.sync(change, objects) : writer.write(change, objects))
+    this.#isFirst = false
+    this.#health = { level: 'ok', message: '', sinceMs: Date.now() }
+  }
+
+  #onFailure(error: unknown, retryInMs: number): void {
+    this.#health = { level: 'degraded', message: describeError(error), sinceMs: Date.now() }
+    this.#parts.log.warn('the rules that accept forwarded packets in iptables could not be written, will try again', {
+      error,
+      retryInMs: Math.round(retryInMs),
+    })
+  }
+}

@@ -1,0 +1,23 @@
+import type { ListEnd } from '../../../host/index.ts'
+import type { ListedElement } from '../../../netfilter/nft/element-messages.ts'
+import type { SetSpec, TableName } from '../../../netfilter/nft/types.ts'
+
+/** The kernel's tables of nftables as the writer of one family uses them. */
+export interface NftKernel {
+  /** Adds and deletes elements in one transaction. Throws NftError. */
+  run(commands: string): Promise<void>
+  /** Runs any commands in one transaction, by a started program. Throws NftError. */
+  applyRuleset(text: string): Promise<void>
+  hasTable(table: TableName): Promise<boolean>
+  /** Returns the comment of the state's element; undefined where there is none. */
+  readStateComment(table: TableName): Promise<string | undefined>
+  /** Hands over the elements of a set, in turns with other work. */
+  listElements(table: TableName, spec: SetSpec, take: (element: ListedElement) => void): Promise<ListEnd>
+  /** The table as nft prints it, without the elements of named sets. Throws ExecError. */
+  listRules(table: TableName): Promise<string>
+}
+
+/** The words of nft for a table: `ip platnet`. */
+export function targetOf({ family, name }: TableName): string {
+  return `${family === 'IPv4' ? 'ip' : 'ip6'} ${name}`
+}

@@ -1,0 +1,44 @@
+import { ExecError, type NetfilterSocket, type NftSession, type Run } from '../../../host/index.ts'
+import { stateSet, type TableName } from '../../../netfilter/nft/types.ts'
+import { RulesError } from '../errors.ts'
+import { hasTable, listElements, readStateComment } from '../nft-list.ts'
+import { type NftKernel, targetOf } from './kernel.ts'
+
+export interface NftKernelParts {
+  readonly session: Pick<NftSession, 'run' | 'applyRuleset'>
+  readonly run: Run
+  /** Reads tables; without it they are read by nft, and the elements of large sets are not read at all. */
+  readonly socket: Pick<NetfilterSocket, 'ask' | 'list'> | undefined
+}
+
+const timeoutMs = 60_000
+
+/** Reads and writes the tables of this network namespace. */
+export function nftKernel({ session, run, socket }: NftKernelParts): NftKernel {
+  const list = (...words: readonly string[]) => listByProgram(run, words)
+  return {
+    run: (commands) => session.run(commands),
+    applyRuleset: (text) => session.applyRuleset(text),
+    hasTable: async (table) => {
+      if (socket !== undefined) return hasTable(socket, table)
+      return (await list('list', 'tables', targetOf(table).split(' ')[0] ?? '')).includes(`table ${targetOf(table)}\n`)
+    },
+    readStateComment: async (table) => {
+      if (socket !== undefined) return readStateComment(socket, table)
+      const listed = await list('list', 'set', ...targetOf(table).split(' '), stateSet).catch(() => '')
+      return /comment "([^"]*)"/.exec(listed)?.[1]
+    },
+    listElements: async (table, spec, take) =>
+      socket === undefined ? 'failed' : listElements(socket, table, spec, take),
+    listRules: (table: TableName) => list('-s', '-t', 'list', 'table', ...targetOf(table).split(' ')),
+  }
+}
+
+async function listByProgram(run: Run, words: readonly string[]): Promise<string> {
+  try {
+    return (await run('nft', words, { timeoutMs })).stdout
+  } catch (thrown) {
+    if (!(thrown instanceof ExecError)) throw thrown
+    throw new RulesError('save-failed', 'reading a table of nftables failed', { cause: thrown })
+  }
+}

@@ -1,0 +1,282 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { NftError } from '../../../../../src/host/index.ts'
+import { addHash, emptyXorHash, hashItem } from '../../../../../src/model/xor-hash.ts'
+import { ElementRuleset } from '../../../../../src/netfilter/nft/element-ruleset.ts'
+import { lowerToElements } from '../../../../../src/netfilter/nft/lower-elements.ts'
+import { parseStateComment } from '../../../../../src/netfilter/nft/render-change.ts'
+import type { ProxyRuleSettings } from '../../../../../src/netfilter/settings.ts'
+import { RulesError } from '../../../../../src/node/rules/index.ts'
+import { NftWriter } from '../../../../../src/node/rules/nft/writer.ts'
+import { silentLogger } from '../../../../../src/observe/index.ts'
+import { FakeNft } from '../../../../helpers/fake-nft.ts'
+import { makeFrontend } from '../../../../helpers/frontends.ts'
+
+const settings: ProxyRuleSettings = { family: 'IPv4' }
+
+function objects(name: string) {
+  return addHash(emptyXorHash, hashItem(name, ''))
+}
+
+/** A writer with the wanted elements of some Services, on a kernel that may outlive it. */
+class Lab {
+  readonly kernel: FakeNft
+  readonly ruleset: ElementRuleset
+  readonly writer: NftWriter
+  readonly warnings: unknown[] = []
+
+  constructor(kernel = new FakeNft(), more: Partial<ProxyRuleSettings> = {}) {
+    this.kernel = kernel
+    this.ruleset = new ElementRuleset({ ...settings, ...more })
+    const log = { ...silentLogger, warn: (_: string, fields?: object) => void this.warnings.push(fields) }
+    this.writer = new NftWriter({ family: 'IPv4', kernel, wanted: this.ruleset, log })
+  }
+
+  /** Each Service has one port; its endpoints are the addresses. */
+  set(services: Readonly<Record<string, readonly string[]>>, name = JSON.stringify(services)) {
+    const lowered = Object.entries(services).map(([key, addresses], index) => {
+      const frontend = makeFrontend(key, `10.96.0.${index + 1}`, addresses)
+      return [key, addresses.length === 0 ? undefined : lowerToElements([frontend], settings)] as const
+    })
+    return this.writer.write(this.ruleset.update(new Map(lowered)), objects(name))
+  }
+
+  wanted(): readonly string[] {
+    const all = [...this.ruleset.all()].map(({ set, key, data }) => `${set} ${key} : ${data}`)
+    return [...all, 'state 1 : '].sort()
+  }
+
+  assertInKernel(): void {
+    assert.deepEqual(this.kernel.elements(), this.wanted())
+  }
+}
+
+const two = { 'default/a': ['10.244.0.1', '10.244.0.2'], 'default/b': ['10.244.0.3'] } as const
+
+describe('the first write', () => {
+  test('makes the table with its elements, then the state', async () => {
+    const lab = new Lab()
+    assert.equal(await lab.writer.isUnhooked(), true)
+    const report = await lab.set(two)
+    assert.deepEqual(
+      lab.kernel.transactions.map(({ by }) => by),
+      ['program', 'elements'],
+      'rules go through a program, and the state follows',
+    )
+    assert.equal(report.kind, 'written')
+    assert.equal(report.elements?.added, lab.wanted().length - 1)
+    lab.assertInKernel()
+    assert.equal(parseStateComment(lab.kernel.table?.comment ?? '')?.version, lab.ruleset.table.version)
+    assert.equal(lab.writer.health().level, 'ok')
+  })
+
+  test('after a restart with the same objects writes nothing and lists no elements of Services', async () => {
+    const before = new Lab()
+    await before.set(two)
+    const after = new Lab(before.kernel)
+    const [written, lists] = [before.kernel.transactions.length, before.kernel.lists]
+    assert.equal(await after.writer.recognises(objects(JSON.stringify(two))), true)
+    assert.equal((await after.set(two)).kind, 'unchanged')
+    assert.equal(before.kernel.transactions.length, written)
+    assert.ok(before.kernel.lists - lists <= 2, 'only the map that draws')
+    await after.set({ 'default/a': ['10.244.0.9'] })
+    assert.equal(before.kernel.transactions.length, written + 1, 'the next change is one transaction')
+    after.assertInKernel()
+  })
+
+  test('after a restart with other objects writes what differs', async () => {
+    const before = new Lab()
+    await before.set(two)
+    const after = new Lab(before.kernel)
+    assert.equal(await after.writer.recognises(objects('others')), false)
+    const report = await after.set({ ...two, 'default/b': ['10.244.0.4'] })
+    assert.deepEqual(report.elements, { added: 2, removed: 2 })
+    after.assertInKernel()
+  })
+
+  test('with rules of another version takes their place in one transaction that keeps the clients', async () => {
+    const before = new Lab(new FakeNft(), { masqueradeBit: 20 })
+    await before.set(two)
+    const after = new Lab(before.kernel)
+    const from = before.kernel.transactions.length
+    await after.set(two, 'other settings')
+    const [first, ...more] = before.kernel.transactions.slice(from)
+    assert.match(first?.text ?? '', /^flush table ip platnet\ntable ip platnet \{/)
+    assert.deepEqual(
+      more.map(({ by }) => by),
+      ['elements'],
+    )
+    assert.ok(before.kernel.table?.rules.some((rule) => rule.includes('0x4000')))
+    assert.ok(!before.kernel.table?.rules.some((rule) => rule.includes('0x100000')))
+  })
+
+  test('replaces a table that takes no such rules, or has chains of others, as a whole and at once', async () => {
+    const before = new Lab()
+    await before.set(two)
+    before.kernel.table?.rules.push('\tchain foreign {', '\t}')
+    const after = new Lab(before.kernel, { masqueradeBit: 20 })
+    await after.set(two, 'other settings')
+    const replaced = before.kernel.transactions.find(({ text }) => text.startsWith('add table'))
+    assert.match(replaced?.text ?? '', /^add table ip platnet\ndelete table ip platnet\ntable ip platnet \{/)
+    assert.match(replaced?.text ?? '', /add element ip platnet endpoints \{/, 'never a moment without elements')
+    assert.ok(!before.kernel.table?.rules.some((rule) => rule.includes('foreign')))
+    after.assertInKernel()
+  })
+
+  test('of many Services comes in slices, each Service whole', async () => {
+    const lab = new Lab()
+    const many = Array.from({ length: 8000 }, (_, index) => [
+      `default/s${index}`,
+      [`10.244.${index >> 8}.${index & 255}`, `10.245.${index >> 8}.${index & 255}`],
+    ])
+    const lowered = many.map(([key, addresses]) => {
+      const index = Number(String(key).slice('default/s'.length))
+      const frontend = makeFrontend(String(key), `10.96.${index >> 8}.${index & 255}`, addresses as string[])
+      return [String(key), lowerToElements([frontend], settings)] as const
+    })
+    await lab.writer.write(lab.ruleset.update(new Map(lowered)), objects('many'))
+    const programs = lab.kernel.transactions.filter(({ by }) => by === 'program')
+    assert.equal(programs.length, 1, 'only the first has rules')
+    assert.ok(lab.kernel.transactions.length > 2)
+    lab.assertInKernel()
+    for (const { text } of lab.kernel.transactions.slice(0, -1))
+      assert.equal(text.includes('state {'), text.includes('set state {'), 'no part of it carries the state')
+  })
+})
+
+describe('a change', () => {
+  test('is one transaction of elements with the state of its objects', async () => {
+    const lab = new Lab()
+    await lab.set(two)
+    const from = lab.kernel.transactions.length
+    await lab.set({ 'default/a': ['10.244.0.1', '10.244.0.9'] }, 'next')
+    const [only, ...more] = lab.kernel.transactions.slice(from)
+    assert.equal(more.length, 0)
+    assert.equal(only?.by, 'elements')
+    assert.match(only?.text ?? '', /comment "version \w+ objects \w+ listing \w{16}"/)
+    lab.assertInKernel()
+    assert.equal(await new Lab(lab.kernel).writer.recognises(objects('next')), true)
+  })
+
+  test('that needs more rules brings them, and the elements stay', async () => {
+    const lab = new Lab()
+    await lab.set(two)
+    const from = lab.kernel.transactions.length
+    const crowd = Array.from({ length: 200 }, (_, index) => `10.244.1.${index}`)
+    await lab.set({ ...two, 'default/a': crowd })
+    const texts = lab.kernel.transactions.slice(from)
+    assert.match(texts[0]?.text ?? '', /^flush table/)
+    assert.match(texts[0]?.text ?? '', /chain draw-256/)
+    lab.assertInKernel()
+  })
+
+  test('that the kernel refuses because others changed elements is written by what the kernel holds', async () => {
+    const lab = new Lab()
+    await lab.set(two)
+    lab.kernel.table?.sets.get('endpoints')?.clear()
+    await lab.set({ 'default/a': ['10.244.0.1', '10.244.0.9'] })
+    lab.assertInKernel()
+  })
+
+  test('that fails is kept, and comes with the next write', async () => {
+    const lab = new Lab()
+    await lab.set(two)
+    lab.kernel.failures.push(new NftError('unavailable', 'no program'))
+    await assert.rejects(lab.set({ 'default/a': ['10.244.0.7'] }), { code: 'not-found' })
+    assert.equal(lab.writer.health().level, 'degraded')
+    assert.equal(await lab.writer.recognises(objects(JSON.stringify({ 'default/a': ['10.244.0.7'] }))), false)
+    await lab.writer.write({ changes: [] }, objects('again'))
+    lab.assertInKernel()
+    assert.equal(lab.writer.health().level, 'ok')
+  })
+
+  test('of which it is not known whether it was carried out is compared and completed', async () => {
+    for (const isDone of [false, true]) {
+      const lab = new Lab()
+      await lab.set(two)
+      lab.kernel.isDoneAllTheSame = isDone
+      lab.kernel.failures.push(new NftError('uncertain', 'killed'))
+      await assert.rejects(lab.set({ 'default/a': ['10.244.0.7'] }), { code: 'uncertain' })
+      await lab.writer.write({ changes: [] }, objects('again'))
+      lab.assertInKernel()
+    }
+  })
+
+  test('with an element that the kernel takes in no way is refused with that element, and leaves the others', async () => {
+    const lab = new Lab()
+    await lab.set(two)
+    const held = lab.kernel.elements()
+    lab.kernel.poison = /10\.244\.0\.66/
+    const refused = lab.set({ 'default/a': ['10.244.0.66'] })
+    await assert.rejects(refused, (error) => {
+      assert.ok(error instanceof RulesError)
+      assert.equal(error.code, 'restore-failed')
+      assert.match(error.line?.text ?? '', /10\.244\.0\.66/)
+      return true
+    })
+    assert.deepEqual(lab.kernel.elements(), held)
+    await lab.set({ 'default/a': ['10.244.0.5'] })
+    lab.assertInKernel()
+  })
+})
+
+describe('a comparison', () => {
+  const damages: Readonly<Record<string, (lab: Lab) => void>> = {
+    'an element that is gone': ({ kernel }) => void kernel.table?.sets.get('endpoints')?.clear(),
+    'an element that leads elsewhere': ({ kernel }) => {
+      const endpoints = kernel.table?.sets.get('endpoints')
+      for (const key of endpoints?.keys() ?? []) endpoints?.set(key, '192.0.2.66 . 80')
+    },
+    'an element too many': ({ kernel }) => void kernel.table?.sets.get('refuse')?.set('10.96.0.1 . tcp . 80', ''),
+    'rules that were flushed': ({ kernel }) => void kernel.table?.rules.splice(5),
+    'a rule too many': ({ kernel }) => void kernel.table?.rules.push('\t\tdrop'),
+    'a chain of others': ({ kernel }) => void kernel.table?.rules.push('\tchain foreign {', '\t}'),
+    'a number without its chain': ({ kernel }) => void kernel.table?.sets.get('draw')?.delete('0:2'),
+    'a table that is gone': ({ kernel }) => {
+      kernel.table = undefined
+    },
+  }
+  for (const [name, damage] of Object.entries(damages))
+    test(`repairs ${name}, says so, and finds nothing afterwards`, async () => {
+      const lab = new Lab()
+      await lab.set(two)
+      const rules = [...(lab.kernel.table?.rules ?? [])]
+      const draw = lab.kernel.table?.sets.get('draw')?.size
+      damage(lab)
+      assert.ok((await lab.writer.preview()).length > 0)
+      const report = await lab.writer.verify()
+      assert.ok(report.drift.length > 0)
+      assert.equal(lab.warnings.length, report.drift.length)
+      lab.assertInKernel()
+      assert.deepEqual(lab.kernel.table?.rules, rules)
+      assert.equal(lab.kernel.table?.sets.get('draw')?.size, draw)
+      assert.deepEqual((await lab.writer.verify()).drift, [])
+      assert.deepEqual(await lab.writer.preview(), [])
+      assert.equal(await lab.writer.recognises(objects(JSON.stringify(two))), true)
+    })
+
+  test('of equal state writes nothing, and one of some sets reads only these', async () => {
+    const lab = new Lab()
+    await lab.set(two)
+    const [written, lists] = [lab.kernel.transactions.length, lab.kernel.lists]
+    const endpoints = lab.ruleset.table.sets.filter(({ name }) => name === 'endpoints')
+    assert.deepEqual((await lab.writer.verify(endpoints)).drift, [])
+    assert.equal(lab.kernel.lists, lists + 1)
+    assert.equal(lab.kernel.transactions.length, written)
+  })
+
+  test('does not take a change that is on its way for one of others', async () => {
+    const lab = new Lab()
+    await lab.set(two)
+    const change = lab.ruleset.update(new Map([['default/a', undefined]]))
+    assert.deepEqual((await lab.writer.verify()).drift, [])
+    await lab.writer.write(change, objects('less'))
+    lab.assertInKernel()
+  })
+
+  test('is not made before the first write', async () => {
+    const lab = new Lab()
+    assert.deepEqual((await lab.writer.verify()).drift, [])
+    await assert.rejects(lab.writer.preview(), { code: 'not-synced' })
+  })
+})
