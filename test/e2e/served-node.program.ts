@@ -40,7 +40,16 @@ const logLines: string[] = []
 /** An agent with the options of `platnet agent`, its log kept. */
 async function startAgent(): Promise<Lifecycle> {
   const cni = { cniConfDir: `${dataDir}/net.d`, cniCacheDir: `${dataDir}/cni` }
-  const flags = { ...cni, proxyMode, dataDir, kubeconfig, controlSocket, nodeName: 'node-1', logLevel: 'debug', logFormat: 'json' }
+  const flags = {
+    ...cni,
+    proxyMode,
+    dataDir,
+    kubeconfig,
+    controlSocket,
+    nodeName: 'node-1',
+    logLevel: 'debug',
+    logFormat: 'json',
+  }
   const options = loadOptions(optionGroups, { command: 'agent', flags })
   const context = await createContext(async () => options, {}, { fd: -1, write: (line) => logLines.push(line) })
   const deadlines = { startDeadlineMs: 10_000, stopDeadlineMs: 10_000 }

@@ -1,7 +1,8 @@
-import { type ListEnd, NftError } from '../../src/host/index.ts'
+import { NftError } from '../../src/host/index.ts'
 import type { ListedElement } from '../../src/netfilter/nft/element-messages.ts'
 import type { SetSpec, TableName } from '../../src/netfilter/nft/types.ts'
 import type { NftKernel } from '../../src/node/rules/nft/kernel.ts'
+import type { ElementListEnd } from '../../src/node/rules/nft-list.ts'
 
 interface FakeTable {
   /** The lines of the rules' text, without the elements of sets. */
@@ -40,7 +41,7 @@ export class FakeNft implements NftKernel {
     return this.table?.comment
   }
 
-  async listElements(_: TableName, { name }: SetSpec, take: (element: ListedElement) => void): Promise<ListEnd> {
+  async listElements(_: TableName, { name }: SetSpec, take: (element: ListedElement) => void): Promise<ElementListEnd> {
     this.lists += 1
     const set = this.table?.sets.get(name)
     for (const [key, data] of set ?? []) take({ set: name, key, data })

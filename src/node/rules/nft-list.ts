@@ -10,7 +10,7 @@ import {
 import { type SetSpec, stateSet, type TableName } from '../../netfilter/nft/types.ts'
 
 /** The end of a list of elements. `changed`: tables changed meanwhile, so elements may be missing or stand twice. */
-type ElementListEnd = ListEnd | 'changed'
+export type ElementListEnd = ListEnd | 'changed'
 
 /** Hands over each element of a set, in turns with other work. */
 export async function listElements(

@@ -1,6 +1,6 @@
-import type { ListEnd } from '../../../host/index.ts'
 import type { ListedElement } from '../../../netfilter/nft/element-messages.ts'
 import type { SetSpec, TableName } from '../../../netfilter/nft/types.ts'
+import type { ElementListEnd } from '../nft-list.ts'
 
 /** The kernel's tables of nftables as the writer of one family uses them. */
 export interface NftKernel {
@@ -12,7 +12,7 @@ export interface NftKernel {
   /** Returns the comment of the state's element; undefined where there is none. */
   readStateComment(table: TableName): Promise<string | undefined>
   /** Hands over the elements of a set, in turns with other work. */
-  listElements(table: TableName, spec: SetSpec, take: (element: ListedElement) => void): Promise<ListEnd>
+  listElements(table: TableName, spec: SetSpec, take: (element: ListedElement) => void): Promise<ElementListEnd>
   /** The table as nft prints it, without the elements of named sets. Throws ExecError. */
   listRules(table: TableName): Promise<string>
 }
