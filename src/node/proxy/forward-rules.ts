@@ -15,7 +15,7 @@ import type { RulesWriter } from '../rules/index.ts'
 
 export interface ForwardRulesParts {
   readonly settings: ProxyRuleSettings
-  /** Of the table filter alone. */
+  /** The writer of the table filter alone. */
   readonly writer: Pick<RulesWriter, 'sync' | 'write'>
   /** Removes our chains from nat, which this mode does not use. */
   readonly cleanNat: () => Promise<number>

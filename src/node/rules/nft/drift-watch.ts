@@ -28,7 +28,7 @@ export class ElementDriftWatch implements NftListener {
     this.#parts = parts
   }
 
-  /** The writer's own commits are told apart later: the answer to the one in progress may still be on its way. */
+  /** A commit of the writer may be reported before the program that made it has ended: it is recognised when it is looked at. */
   onCommit(commit: NftCommit): void {
     const { family, name } = this.#parts.wanted.table
     if (commit.family !== family || !commit.changes.some(({ table }) => table === name)) return
