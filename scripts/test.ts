@@ -1,9 +1,8 @@
 // Every check and every test: `npm test`; with `--long` also test/long. The last lines are node:test's own summary.
 import { globSync, mkdirSync, writeFileSync } from 'node:fs'
-import { resolve } from 'node:path'
 import { run } from 'node:test'
 import { spec, type TestEvent } from 'node:test/reporters'
-import { refuseServers, runSteps, staticChecks } from './static-checks.ts'
+import { keepCompiledCode, refuseServers, runSteps, staticChecks } from './static-checks.ts'
 
 const levelsReport = '.cache/test-levels.txt'
 const fileTimeoutMs = 10 * 60_000
@@ -106,7 +105,6 @@ function sumUp(event: TestEvent, totals: Map<string, number>): TestEvent {
 
 // Each process that reads many datagrams at once would say that `node:ffi` is experimental.
 process.env['NODE_OPTIONS'] = `${process.env['NODE_OPTIONS'] ?? ''} --disable-warning=ExperimentalWarning`
-// Each file is a process of its own that reads the same modules: their code is kept compiled, as scripts/platnet keeps it.
-process.env['NODE_COMPILE_CACHE'] ??= resolve('.cache/compiled')
+keepCompiledCode()
 runSteps(staticChecks)
 await runTests(listTestFiles(process.argv.includes('--long')))

@@ -271,6 +271,12 @@ describe('the habits of the house', () => {
     }
   })
 
+  test('tests that share a process have no hooks and no time limits outside of a suite or a test', () => {
+    for (const { path, text } of readSourceTree('test/{golden,unit}/**/*.test.ts')) {
+      assert.doesNotMatch(text, /^(before|beforeEach|afterEach)\(|^const \w+ = [^=]*AbortSignal\.timeout/m, path)
+    }
+  })
+
   test('every room tells in a README what it is', () => {
     for (const room of new Set(files.map(({ path }) => roomOf(path)).filter((name) => name !== 'main.ts'))) {
       assert.ok(existsSync(`src/${room}/README.md`), `src/${room}/README.md is missing`)

@@ -1,11 +1,12 @@
 // Preloaded before each test file (`scripts/test.ts`, `scripts/check.ts`): a file of test/unit that starts a server, a thread or a process fails.
+// So does each file of a run in one process, in which `scripts/check.ts` runs the levels `unit` and `golden`.
 import childProcess from 'node:child_process'
 import dgram from 'node:dgram'
 import { syncBuiltinESMExports } from 'node:module'
 import net from 'node:net'
 import workerThreads from 'node:worker_threads'
 
-const isUnit = /\/test\/unit\//.test(process.argv[1] ?? '')
+const isUnit = /\/test\/unit\//.test(process.argv[1] ?? '') || process.execArgv.includes('--test-isolation=none')
 
 function refuse(what: string): () => never {
   return () => {

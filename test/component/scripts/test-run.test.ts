@@ -38,7 +38,7 @@ describe('npm test', () => {
     cpSync(script, join(project, 'scripts/test.ts'))
     writeFileSync(
       join(project, 'scripts/static-checks.ts'),
-      `export const staticChecks = []\nexport const runSteps = () => {}\nexport const refuseServers = ${JSON.stringify(refuseServers)}\n`,
+      `export const staticChecks = []\nexport const runSteps = () => {}\nexport const keepCompiledCode = () => {}\nexport const refuseServers = ${JSON.stringify(refuseServers)}\n`,
     )
   })
   afterEach(() => rmSync(project, { recursive: true }))

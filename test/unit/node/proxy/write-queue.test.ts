@@ -4,7 +4,7 @@ import { type Node, newNode } from '../../../helpers/plane-fixture.ts'
 import { until } from '../../../helpers/until.ts'
 import { wireService, wireSlice } from '../../../helpers/wire-objects.ts'
 
-const open = { signal: AbortSignal.timeout(20_000) }
+const in20Seconds = () => ({ signal: AbortSignal.timeout(20_000) })
 const large = { ports: 40, endpoints: 100 }
 
 function listSmall(node: Node): void {
@@ -32,7 +32,7 @@ function addLarge(node: Node, version: string, size = large): void {
 
 function whoIsBehind(node: Node, version: string): { readonly isOver: () => boolean } {
   let over = false
-  void node.applied.waitUntilApplied('endpointslices', version, open).then(() => {
+  void node.applied.waitUntilApplied('endpointslices', version, in20Seconds()).then(() => {
     over = true
   })
   return { isOver: () => over }
@@ -47,7 +47,7 @@ test('a large Service is written in turns, and the change of another Service is 
   const ofLarge = whoIsBehind(node, '100')
   await until('a first part of it is written', () => node.writer.writes.length > 0)
   node.upsert('endpointslices', wireSlice('small-1', 'small', '300', { endpoints: [{ addresses: ['10.244.0.9'] }] }))
-  await node.applied.waitUntilApplied('endpointslices', '300', open)
+  await node.applied.waitUntilApplied('endpointslices', '300', in20Seconds())
   assert.ok(node.writer.endpoints().includes('10.244.0.9'))
   assert.equal(ofLarge.isOver(), false, 'a wait for the large Service goes on')
   assert.equal(node.plane.view.status().waiting, 1)
