@@ -106,7 +106,7 @@ export class CniRuntime {
    */
   async add(sandbox: CniSandbox, { signal }: { signal?: AbortSignal } = {}): Promise<CniResult> {
     checkSandbox(sandbox)
-    const span = this.#startSpan(sandbox)
+    const span = startAddSpan(this.#settings, sandbox)
     try {
       const result = await this.#add(sandbox, { signal, span })
       span.end()
@@ -115,19 +115,6 @@ export class CniRuntime {
       span.end({ error: describeError(error) })
       throw error
     }
-  }
-
-  /** The trace goes on where the environment of this process is in one. */
-  #startSpan({ containerId, podNamespace, podName }: CniSandbox): Span {
-    const { tracer = silentTracer, env = process.env } = this.#settings
-    return tracer.start('CNI ADD', {
-      parent: parseTraceparent(env['TRACEPARENT']),
-      attributes: {
-        'platnet.container': containerId,
-        'platnet.namespace': podNamespace,
-        'platnet.name': podName,
-      },
-    })
   }
 
   async #add(
@@ -237,6 +224,21 @@ export class CniRuntime {
   async #networkOf(attachment: Attachment): Promise<Network> {
     return negotiate(cachedConfig(attachment), this.#context.binaries)
   }
+}
+
+/** Starts the span of an ADD. It continues the trace of this process's environment. */
+function startAddSpan(
+  { tracer = silentTracer, env = process.env }: CniSettings,
+  { containerId, podNamespace, podName }: CniSandbox,
+): Span {
+  return tracer.start('CNI ADD', {
+    parent: parseTraceparent(env['TRACEPARENT']),
+    attributes: {
+      'platnet.container': containerId,
+      'platnet.namespace': podNamespace,
+      'platnet.name': podName,
+    },
+  })
 }
 
 /** Throws with libcni's wording, because its users search for that. */
