@@ -1,54 +1,56 @@
 import assert from 'node:assert/strict'
-import { afterEach, beforeEach, mock, test } from 'node:test'
+import { afterEach, beforeEach, describe, mock, test } from 'node:test'
 import { Deadlines, type TimedJob } from '../../../src/loop/deadlines.ts'
 
-let nowMs = 0
-let late: string[] = []
+describe('the deadlines of jobs', () => {
+  let nowMs = 0
+  let late: string[] = []
 
-beforeEach(() => {
-  nowMs = 0
-  late = []
-  mock.timers.enable({ apis: ['setTimeout'] })
-  mock.method(performance, 'now', () => nowMs)
-})
+  beforeEach(() => {
+    nowMs = 0
+    late = []
+    mock.timers.enable({ apis: ['setTimeout'] })
+    mock.method(performance, 'now', () => nowMs)
+  })
 
-afterEach(() => mock.reset())
+  afterEach(() => mock.reset())
 
-function job(name: string): TimedJob {
-  return { deadlineMs: 0, onLate: () => void late.push(`${name} at ${nowMs}`) }
-}
-
-function pass(ms: number): void {
-  for (let step = 0; step < ms; step += 10) {
-    nowMs += 10
-    mock.timers.tick(10)
+  function job(name: string): TimedJob {
+    return { deadlineMs: 0, onLate: () => void late.push(`${name} at ${nowMs}`) }
   }
-}
 
-test('a job is late after its own duration, and only once', () => {
-  const deadlines = new Deadlines()
-  deadlines.add(job('slow'), 200)
-  deadlines.add(job('quick'), 50)
-  pass(100)
-  deadlines.add(job('another quick'), 50)
-  pass(300)
-  assert.deepEqual(late, ['quick at 50', 'another quick at 150', 'slow at 200'])
-})
+  function pass(ms: number): void {
+    for (let step = 0; step < ms; step += 10) {
+      nowMs += 10
+      mock.timers.tick(10)
+    }
+  }
 
-test('a job that was removed is never late, and those behind it are not late sooner', () => {
-  const deadlines = new Deadlines()
-  const [first, second] = [job('first'), job('second')]
-  deadlines.add(first, 50)
-  pass(30)
-  deadlines.add(second, 50)
-  deadlines.remove(first, 50)
-  pass(200)
-  assert.deepEqual(late, ['second at 80'])
-})
+  test('a job is late after its own duration, and only once', () => {
+    const deadlines = new Deadlines()
+    deadlines.add(job('slow'), 200)
+    deadlines.add(job('quick'), 50)
+    pass(100)
+    deadlines.add(job('another quick'), 50)
+    pass(300)
+    assert.deepEqual(late, ['quick at 50', 'another quick at 150', 'slow at 200'])
+  })
 
-test('a job that a late job adds has its full time', () => {
-  const deadlines = new Deadlines()
-  deadlines.add({ deadlineMs: 0, onLate: () => deadlines.add(job('next'), 50) }, 50)
-  pass(200)
-  assert.deepEqual(late, ['next at 100'])
+  test('a job that was removed is never late, and those behind it are not late sooner', () => {
+    const deadlines = new Deadlines()
+    const [first, second] = [job('first'), job('second')]
+    deadlines.add(first, 50)
+    pass(30)
+    deadlines.add(second, 50)
+    deadlines.remove(first, 50)
+    pass(200)
+    assert.deepEqual(late, ['second at 80'])
+  })
+
+  test('a job that a late job adds has its full time', () => {
+    const deadlines = new Deadlines()
+    deadlines.add({ deadlineMs: 0, onLate: () => deadlines.add(job('next'), 50) }, 50)
+    pass(200)
+    assert.deepEqual(late, ['next at 100'])
+  })
 })
