@@ -84,12 +84,11 @@ function renderPolicy(status: NonNullable<AgentStatus['policy']>, isWide: boolea
 }
 
 function renderIngress(status: NonNullable<AgentStatus['ingress']>): string[] {
-  const { driver, ingresses, hosts, backends, backendsDown, certificates, limitations, problems } = status
+  const { driver, ingresses, hosts, backends, backendsDown, certificates, problems } = status
   const { defaultCertificateProblem: defaultProblem, failure } = status
   return [
     `  ingress  ${ingresses.ours} Ingresses (${ingresses.foreign} of other classes), ${hosts} hosts, ${backends} backends, served by ${driver}`,
     ...(failure === undefined ? [] : [`  ingress  the newest routes are not in force: ${failure}`]),
-    ...limitations.map((limitation) => `  ingress  ${limitation}`),
     ...backendsDown.map((backend) => `  ingress  Service ${backend} has no endpoint: its requests are answered 503`),
     ...certificates.map(
       ({ secret, hosts: names, daysLeft, notAfter }) =>

@@ -17,8 +17,6 @@ export interface RoutingRefusal {
  */
 export interface IngressDriver extends Component {
   readonly kind: 'haproxy' | 'in-process'
-  /** Sentences on settings that this driver does not keep whole. */
-  readonly limitations: readonly string[]
   /** True once it has a table, or where the proxy of an earlier agent still serves. */
   readonly isServing: boolean
   /**

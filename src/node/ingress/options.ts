@@ -132,7 +132,7 @@ export const ingressOptions = declareOptions({
     reload: 'restart',
     commands,
     description:
-      'The largest body of a request; a larger one is answered 413; 0 for no limit; haproxy checks Content-Length alone',
+      'The largest body of a request; a larger one is answered 413; 0 for no limit, with which haproxy passes bodies without a length faster',
   },
   ingressHeaderTimeout: {
     schema: duration,

@@ -6,8 +6,6 @@ import type { IngressPlan, IngressStep } from './plan.ts'
 /** The routes and certificates that the agent serves; part of `platnet status`. */
 export interface IngressStatus {
   readonly driver: IngressDriver['kind']
-  /** Settings that the driver does not keep whole, in sentences. */
-  readonly limitations: readonly string[]
   /** Ingresses of our classes, and those of others. */
   readonly ingresses: { readonly ours: number; readonly foreign: number }
   readonly hosts: number
@@ -31,7 +29,7 @@ interface CertificateStatus {
 }
 
 interface StatusParts {
-  readonly driver: Pick<IngressDriver, 'kind' | 'limitations'>
+  readonly driver: Pick<IngressDriver, 'kind'>
   readonly plan: Pick<IngressPlan, 'ingresses' | 'classOf'>
   readonly step: IngressStep | undefined
   readonly problems: ReadonlyMap<ObjectKey, readonly { readonly reason: string; readonly message: string }[]>
@@ -46,7 +44,6 @@ export function ingressStatus({ driver, plan, step, problems, failure }: StatusP
   const { defaultCertificateProblem } = step ?? {}
   return {
     driver: driver.kind,
-    limitations: driver.limitations,
     ingresses: { ours, foreign: ingresses.length - ours },
     hosts: step?.table.hosts.size ?? 0,
     backends: step?.table.backends.size ?? 0,

@@ -17,7 +17,6 @@ const status = {
   problems: [],
   ingress: {
     driver: 'in-process',
-    limitations: ['bodies without a length are not limited'],
     ingresses: { ours: 2, foreign: 1 },
     hosts: 2,
     backends: 1,

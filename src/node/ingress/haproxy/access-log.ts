@@ -1,6 +1,7 @@
 import { closeSync, constants, openSync } from 'node:fs'
 import { Socket } from 'node:net'
 import { z } from 'zod'
+import type { ObjectKey } from '../../../model/api-object.ts'
 import { parseTraceparent, type Tracer } from '../../../observe/index.ts'
 import type { ServedRequest } from '../driver.ts'
 import { addRequestSpan, type ServedTrace } from '../request-span.ts'
@@ -23,6 +24,8 @@ const line = z.object({
   route: z.string(),
   endpoint: z.string(),
   state: z.string(),
+  /** The endpoint of a request whose body had no length. */
+  measured: z.string(),
 })
 
 const spanFields = z.object({
@@ -43,10 +46,14 @@ export interface LoggedRequest {
   readonly trace?: ServedTrace
 }
 
+/** Finds the Service that a proxy of haproxy serves now. */
+export type FindService = (proxy: string) => ObjectKey | undefined
+
 interface AccessLogParts {
   readonly accessLog: number
   readonly tracing?: TracedShare
   readonly onServed: (request: ServedRequest) => void
+  readonly serviceOf: FindService
   /** Takes the spans of requests; needed where requests are traced. */
   readonly tracer?: Tracer | undefined
 }
@@ -92,7 +99,7 @@ export class AccessLog {
     this.#rest = lines.pop() ?? ''
     if (this.#rest.length > maxLineBytes) this.#rest = ''
     for (const each of lines) {
-      const logged = readLoggedRequest(each)
+      const logged = readLoggedRequest(each, this.#parts.serviceOf)
       if (logged !== undefined) this.#take(logged)
     }
   }
@@ -105,11 +112,11 @@ export class AccessLog {
 }
 
 /** Reads a line of the access log; undefined for one that is cut off or of a request that no rule has seen. */
-export function readLoggedRequest(text: string): LoggedRequest | undefined {
+export function readLoggedRequest(text: string, serviceOf: FindService): LoggedRequest | undefined {
   const json = parseJson(text)
   const parsed = line.safeParse(json)
   if (!parsed.success) return undefined
-  const request = toServedRequest(parsed.data)
+  const request = toServedRequest(parsed.data, serviceOf)
   const span = spanFields.safeParse(json)
   if (!span.success) return { request, isForLog: true }
   const trace = readTrace(span.data)
@@ -121,14 +128,17 @@ function readTrace({ trace, span, parent, sampled, endMs }: z.infer<typeof spanF
   return context && { context, parent: parseTraceparent(`00-${trace}-${parent}-01`), endMs }
 }
 
-function toServedRequest(parsed: z.infer<typeof line>): ServedRequest {
-  const { tls, pattern, route, endpoint, state, ...request } = parsed
-  const [proxy = '', kind = '', ingress = ''] = route.split('|')
+function toServedRequest(parsed: z.infer<typeof line>, serviceOf: FindService): ServedRequest {
+  const { tls, pattern, route, endpoint: seen, state, measured, ...request } = parsed
+  const endpoint = [measured, seen].find((each) => /^[0-9[]/.test(each))
+  const [first = '', kind = '', ingress = '', proxy = first] = route.split('|')
+  const service = serviceOf(proxy)
   return {
     ...request,
     isTls: tls,
     ...(kind !== '' && kind !== 'none' && { pattern: pattern === anyHostKey ? '' : pattern, ingress }),
-    ...(proxy !== '' && /^[0-9[]/.test(endpoint) && { endpoint }),
+    ...(service !== undefined && { service }),
+    ...(endpoint !== undefined && { endpoint }),
     ...(!/^[-L]/.test(state) && { fault: `haproxy ended the exchange in state ${state}` }),
   }
 }

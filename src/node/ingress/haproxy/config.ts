@@ -12,9 +12,10 @@ import {
 import { handoverBackends, handoverBinds, tlsOptions } from './handover.ts'
 import type { HeldProxy, Holding } from './holding.ts'
 import { linesOf, type MapName, mapNames } from './map-entries.ts'
+import { bodyLimitScript, bodyLimitText, measuredSections } from './measured-bodies.ts'
 import { profileOfProxy, serverOptions } from './profile.ts'
 import { clientsTable, countersTable, listenerRules, unroutedProxy } from './rules.ts'
-import { type HaproxySettings, haproxyPaths, writesLines } from './settings.ts'
+import { type HaproxySettings, haproxyPaths, ownConnections, writesLines } from './settings.ts'
 import { countedCodes } from './status-codes.ts'
 
 export const configFile = 'haproxy.cfg'
@@ -41,6 +42,7 @@ export function renderFiles(
   certificates: RoutingTable['certificates'],
 ): HaproxyFiles {
   const files = new Map([[configFile, renderConfig(settings, holding, generation)]])
+  files.set(bodyLimitScript, bodyLimitText(settings.limits, errorTexts[413]))
   for (const name of mapNames) files.set(mapFile(name), '')
   for (const [name, lines] of renderMaps(holding)) files.set(mapFile(name), `${lines.join('\n')}\n`)
   const fallback = findDefaultCertificate(certificates)
@@ -84,6 +86,9 @@ function staticLines(settings: HaproxySettings, hasDefault: boolean, description
     ...section(`backend ${clientsTable}`, clientLines(settings)),
     ...section('frontend ingress', [...bindLines(settings, hasDefault), ...listenerRules(settings)]),
     ...handoverBackends().flatMap(({ name, lines }) => section(`backend ${name}`, lines)),
+    ...measuredSections(settings, haproxyPaths(settings.folder), checkedName(settings.user ?? workerUser)).flatMap(
+      ({ title, lines }) => section(title, lines),
+    ),
     ...section(`backend ${unroutedProxy}`, [
       String.raw`http-request return status 404 content-type text/plain string "no Ingress has a route for this host and path\n"`,
     ]),
@@ -107,7 +112,8 @@ function globalLines(settings: HaproxySettings, description: string): readonly s
     'stats timeout 1m',
     `hard-stop-after ${hardStopMs}ms`,
     ...(threads === undefined ? [] : [`nbthread ${threads}`]),
-    `maxconn ${limits.maxConnections}`,
+    `maxconn ${limits.maxConnections + ownConnections(limits)}`,
+    ...(limits.maxBodyBytes === 0 ? [] : [`lua-load ${bodyLimitScript}`]),
     `tune.bufsize ${limits.maxHeaderBytes + rewriteBytes}`,
     `tune.maxrewrite ${rewriteBytes}`,
     'tune.h2.max-concurrent-streams 100',
@@ -142,7 +148,7 @@ function defaultLines(settings: HaproxySettings): readonly string[] {
   ]
 }
 
-const errorTexts: Readonly<Record<string, string>> = {
+const errorTexts = {
   400: 'bad request',
   403: 'forbidden',
   405: 'method not allowed',
@@ -153,7 +159,7 @@ const errorTexts: Readonly<Record<string, string>> = {
   502: 'the endpoint gave no valid answer',
   503: 'the Service has no endpoint that answers',
   504: 'the endpoint did not answer in time',
-}
+} as const
 
 /** A line of the access log is a JSON object; `src/node/ingress/haproxy/access-log.ts` reads it. */
 function logLines({ accessLog, tracing }: HaproxySettings): readonly string[] {
@@ -172,6 +178,7 @@ function logLines({ accessLog, tracing }: HaproxySettings): readonly string[] {
     '"route":"%[var(txn.route)]"',
     '"endpoint":"%si:%sp"',
     '"state":"%ts"',
+    '"measured":"%[var(txn.endpoint)]"',
     ...(tracing === undefined ? [] : spanFields),
   ]
   const sample = tracing === undefined ? sampleOf(accessLog) : ''

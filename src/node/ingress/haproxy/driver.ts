@@ -78,7 +78,10 @@ export class HaproxyDriver implements IngressDriver {
     this.#settings = withinFileLimit(parts, openFileLimit())
     this.#process = new HaproxyProcess(parts.folder, parts.run)
     this.#listeners = new KeptListeners(this.#process.paths.keptSocket)
-    this.#accessLog = new AccessLog(this.#process.paths.accessLog, parts)
+    this.#accessLog = new AccessLog(this.#process.paths.accessLog, {
+      ...parts,
+      serviceOf: (proxy) => this.#table?.backends.get(this.#holding?.proxies.get(proxy)?.backend ?? '')?.service,
+    })
     const every = (intervalMs: number, job: (scope: { signal: AbortSignal }) => Promise<void>) =>
       new Periodic(job, { intervalMs, onError: (error) => this.#health.set('degraded', describeError(error)) })
     this.#watches = [
@@ -110,12 +113,6 @@ export class HaproxyDriver implements IngressDriver {
 
   get isServing(): boolean {
     return this.#master !== undefined
-  }
-
-  get limitations(): readonly string[] {
-    const { maxBodyBytes } = this.#settings.limits
-    const unlimited = 'only bodies with Content-Length: haproxy does not count the bytes of others'
-    return maxBodyBytes === 0 ? [] : [`--ingress-max-body-bytes limits ${unlimited}`]
   }
 
   get work(): HaproxyWork {

@@ -1,4 +1,5 @@
 import { handoverRules } from './handover.ts'
+import { measuredBodyRules, measuredRouteRules } from './measured-bodies.ts'
 import { isPlain } from './plain-request.ts'
 import { type HaproxySettings, type TracedShare, writesLines } from './settings.ts'
 import { codeConditions, countedCodes } from './status-codes.ts'
@@ -29,11 +30,14 @@ export function listenerRules(settings: HaproxySettings): readonly string[] {
     ...handoverRules,
     ...strictnessRules(),
     ...bodyRules(settings),
+    ...measuredBodyRules(settings.limits),
     ...headerRules(settings),
     ...logRules(settings),
     ...knownRouteRules(),
+    ...measuredRouteRules(settings.limits),
     ...endIfRouted,
     ...otherRouteRules(settings),
+    ...measuredRouteRules(settings.limits),
     trackRule,
     ...countRules(),
     'use_backend %[var(txn.route),field(1,|)]',
@@ -53,7 +57,7 @@ function connectionRules({ limits }: HaproxySettings): readonly string[] {
 
 const isRouted = '{ var(txn.route) -m found }'
 /** Sets the counters of the Ingress; does nothing without a route, or where they are set. */
-const trackRule = `http-request track-sc0 var(txn.route),field(2,|,0) table ${countersTable}`
+const trackRule = `http-request track-sc0 var(txn.route),field(2,|,2) table ${countersTable}`
 const endIfRouted = [trackRule, `http-request allow if ${isRouted}`]
 
 /**

@@ -37,7 +37,6 @@ const emptyTable: RoutingTable = { hosts: new Map(), backends: new Map(), certif
 export class InProcessDriver implements IngressDriver {
   readonly name = 'ingress-in-process'
   readonly kind = 'in-process'
-  readonly limitations: readonly string[] = []
   isServing = false
   readonly #parts: InProcessParts
   readonly #clients: ClientLimits

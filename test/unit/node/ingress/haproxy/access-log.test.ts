@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { readLoggedRequest } from '../../../../../src/node/ingress/haproxy/access-log.ts'
+import type { ObjectKey } from '../../../../../src/model/api-object.ts'
+import { readLoggedRequest as readLine } from '../../../../../src/node/ingress/haproxy/access-log.ts'
 
 const line = {
   client: '192.0.2.7',
@@ -17,7 +18,11 @@ const line = {
   route: 'rr.h1.3|any|default/web',
   endpoint: '10.0.0.1:80',
   state: 'SC',
+  measured: '-',
 }
+
+const services = new Map([['rr.h1.3', 'default/pay' as ObjectKey]])
+const readLoggedRequest = (text: string) => readLine(text, (proxy) => services.get(proxy))
 
 test('A line of the access log becomes a served request', () => {
   assert.deepEqual(readLoggedRequest(JSON.stringify(line))?.request, {
@@ -32,9 +37,19 @@ test('A line of the access log becomes a served request', () => {
     requestId: 'abc',
     pattern: '',
     ingress: 'default/web',
+    service: 'default/pay',
     endpoint: '10.0.0.1:80',
     fault: 'haproxy ended the exchange in state SC',
   })
+})
+
+test('A request whose body has no length names the Service and the endpoint behind the way of such bodies', () => {
+  const way = { route: 'measured|any|default/web|rr.h1.3', endpoint: 'unix:-', measured: '10.0.0.2:80' }
+  const request = readLoggedRequest(JSON.stringify({ ...line, ...way }))?.request
+  assert.deepEqual(
+    [request?.ingress, request?.service, request?.endpoint],
+    ['default/web', 'default/pay', '10.0.0.2:80'],
+  )
 })
 
 test('A request that no Ingress has names neither Ingress nor endpoint', () => {

@@ -13,6 +13,6 @@ describe('Settings of haproxy', () => {
   test('Connections are two open files each; fewer are allowed where the limit is lower', () => {
     const connections = (maxOpenFiles: number) => withinFileLimit(haproxySettings, maxOpenFiles).limits.maxConnections
     assert.equal(connections(Number.POSITIVE_INFINITY), 10_000)
-    assert.equal(connections(20_000), 9872)
+    assert.equal(connections(20_000), 9615)
   })
 })

@@ -1,0 +1,162 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer, request, type Server } from 'node:http'
+import { type ClientHttp2Session, connect } from 'node:http2'
+import type { AddressInfo } from 'node:net'
+import { after, before, describe, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { HaproxyLab, haproxySkipReason, testLimits, wholeChange, withEndpoints } from '../../../helpers/haproxy-lab.ts'
+import { routingTable } from '../../../helpers/routing-tables.ts'
+import { createSelfSigned } from '../../../helpers/self-signed.ts'
+import { until } from '../../../helpers/until.ts'
+
+const host = 'a.example.com'
+const limit = 100_000
+
+/** Answers with what it got, once the body has ended; `received` counts the bytes of all bodies. */
+function startServer(): { readonly server: Server; readonly received: () => number } {
+  let all = 0
+  const server = createServer((asked, answer) => {
+    let bytes = 0
+    asked.on('data', (chunk) => {
+      bytes += chunk.length
+      all += chunk.length
+    })
+    asked.on('error', () => {})
+    const { url, headers } = asked
+    asked.on('end', () => answer.end(JSON.stringify({ bytes, url, headers, trailers: asked.trailers })))
+  })
+  return { server, received: () => all }
+}
+
+describe('haproxy limits bodies', { skip: haproxySkipReason() }, () => {
+  const { server, received } = startServer()
+  let lab: HaproxyLab
+  let session: ClientHttp2Session
+
+  before(async () => {
+    lab = await HaproxyLab.create({ accessLog: 1, limits: { ...testLimits, maxBodyBytes: limit } })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const { port } = server.address() as AddressInfo
+    const { cert, key } = createSelfSigned()
+    const certificate = { secret: 'a/b', hosts: [], fingerprint: 'a', chainPem: cert, keyPem: key, notAfterMs: 0 }
+    const table = withEndpoints(routingTable({ [host]: { prefix: ['/'] }, '*.example.org': { prefix: ['/'] } }), () => [
+      port,
+    ])
+    const whole = { ...table, certificates: [certificate] }
+    await lab.driver.apply(whole, wholeChange(whole))
+    session = connect(`https://127.0.0.1:${lab.httpsPort}`, { rejectUnauthorized: false })
+    await once(session, 'remoteSettings')
+  })
+  after(async () => {
+    session.destroy()
+    await lab[Symbol.asyncDispose]()
+    server.closeAllConnections()
+    server.close()
+  })
+
+  interface Sent {
+    readonly status: number
+    readonly body: string
+  }
+
+  interface SendOptions {
+    readonly path?: string
+    readonly host?: string
+    readonly length?: number
+    readonly sum?: string
+  }
+
+  /** Sends a body in parts of 10 kB; a length is declared where it is given. */
+  async function sendHttp1(bytes: number, options: SendOptions = {}): Promise<Sent> {
+    const { path = '/', length, sum } = options
+    const headers = {
+      host: options.host ?? host,
+      ...(length !== undefined && { 'content-length': length }),
+      ...(sum !== undefined && { trailer: 'x-sum' }),
+    }
+    const asked = request({ port: lab.httpPort, method: 'POST', path, headers, agent: false })
+    const answered = once(asked, 'response')
+    asked.on('error', () => {})
+    for (let sent = 0; sent < bytes && !asked.destroyed; sent += 10_000) {
+      asked.write('x'.repeat(Math.min(10_000, bytes - sent)))
+      await sleep(1)
+    }
+    if (sum !== undefined) asked.addTrailers({ 'x-sum': sum })
+    asked.end()
+    const [answer] = await answered
+    const parts = await answer.toArray()
+    return { status: answer.statusCode ?? 0, body: Buffer.concat(parts).toString() }
+  }
+
+  async function sendHttp2(bytes: number): Promise<Sent> {
+    const stream = session.request({ ':method': 'POST', ':path': '/h2', ':authority': host }, { endStream: false })
+    const answered = once(stream, 'response')
+    stream.on('error', () => {})
+    for (let sent = 0; sent < bytes && !stream.destroyed; sent += 10_000) {
+      stream.write('x'.repeat(Math.min(10_000, bytes - sent)))
+      await sleep(1)
+    }
+    stream.end()
+    const [answer] = await answered
+    const parts = await stream.toArray().catch(() => [])
+    return { status: Number(answer[':status']), body: Buffer.concat(parts).toString() }
+  }
+
+  for (const [title, send] of [
+    ['chunked', sendHttp1],
+    ['of HTTP/2 without a length', sendHttp2],
+    ['with Content-Length', (bytes: number) => sendHttp1(bytes, { length: bytes })],
+  ] as const) {
+    test(`one ${title} passes up to the limit, and is answered 413 beyond it`, async () => {
+      const whole = await send(limit)
+      assert.equal(whole.status, 200, whole.body)
+      assert.equal(JSON.parse(whole.body).bytes, limit)
+      const beyond = await send(limit + 1)
+      assert.deepEqual([beyond.status, beyond.body], [413, 'the body of the request is too large\n'])
+    })
+  }
+
+  test('the endpoint gets no more than the limit of a body without an end', async () => {
+    const before = received()
+    assert.equal((await sendHttp1(limit * 20)).status, 413)
+    assert.ok(received() - before <= limit + 50_000, `${received() - before} bytes`)
+  })
+
+  test('a request whose body has no length is passed as any other: path, headers, trailers, wildcard hosts', async () => {
+    const path = '/a/../b//c%2Fd?e=/../f'
+    const { body } = await sendHttp1(50_000, { path, host: 'X.example.org', sum: 'abc' })
+    const { url, headers, trailers } = JSON.parse(body)
+    assert.equal(url, path)
+    const forwarded = [
+      headers['x-forwarded-for'],
+      headers['x-forwarded-host'],
+      headers['x-forwarded-proto'],
+      headers.host,
+    ]
+    assert.deepEqual(forwarded, ['127.0.0.1', 'X.example.org', 'http', 'X.example.org'])
+    assert.match(headers['x-request-id'], /^[0-9]{32}$/)
+    assert.equal(headers['x-platnet-route'], undefined)
+    assert.deepEqual(trailers, { 'x-sum': 'abc' })
+  })
+
+  test('it is counted and logged once, for its Ingress', async () => {
+    const count = async () =>
+      (await lab.driver.answerCounts())
+        .filter(({ host: kind }) => kind === 'exact')
+        .reduce((sum, { count: n }) => sum + n, 0)
+    const [before, lines] = [await count(), lab.served.length]
+    await sendHttp1(20_000)
+    assert.equal((await count()) - before, 1)
+    await until('the request is logged', () => lab.served.length > lines)
+    assert.equal(lab.served.length, lines + 1)
+    assert.equal(lab.served.at(-1)?.ingress, 'default/test')
+    assert.equal(lab.served.at(-1)?.service, 'default/web-1')
+    assert.equal(lab.served.at(-1)?.endpoint, `127.0.0.1:${(server.address() as AddressInfo).port}`)
+  })
+
+  test('many at once are all answered', async () => {
+    const answers = await Promise.all(Array.from({ length: 300 }, () => sendHttp1(30_000)))
+    assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]))
+  })
+})
