@@ -31,6 +31,7 @@ const sources: readonly Source[] = [
   ]),
   ofApi('autoscaling/v1', 'autoscaling/v1', ['HorizontalPodAutoscaler', 'Scale']),
   ofApi('autoscaling/v2', 'autoscaling/v2', ['HorizontalPodAutoscaler']),
+  ofApi('batch/v1', 'batch/v1', ['CronJob', 'Job']),
   ofApi('coordination/v1', 'coordination/v1', ['Lease']),
   ofApi('discovery/v1', 'discovery/v1', ['EndpointSlice']),
   ofApi('events/v1', 'events/v1', ['Event']),

@@ -3,6 +3,8 @@ import type { PortRange } from './allocation/pools.ts'
 import { createServiceAllocator } from './allocation/service-allocator.ts'
 import { guardIpAddress, guardServiceCidr } from './allocation/service-ranges.ts'
 import { customResourceDefinitions } from './custom/custom-resource-definitions.ts'
+import { cronJobs } from './resources/batch/cron-jobs.ts'
+import { jobs } from './resources/batch/jobs.ts'
 import { configMaps } from './resources/config-maps.ts'
 import { csiNodes } from './resources/csi-nodes.ts'
 import { endpointSlices } from './resources/endpoint-slices.ts'
@@ -61,6 +63,8 @@ export function createRegistry(options: BuiltInOptions): Registry {
     networkPolicies(dialect),
     ingresses(dialect, store),
     ...workloads(),
+    jobs(dialect.jobs),
+    cronJobs(),
     ...horizontalPodAutoscalers(),
     ...rbac.filter((resource) => resource.namespaced),
   ]

@@ -92,20 +92,12 @@ export class ApiClient {
 
   /** Resolves when the server has accepted the request; an object with finalizers or a grace period disappears later. */
   async delete(ref: ObjectRef, options: DeleteOptions = {}): Promise<void> {
-    const { uid, propagation, graceSeconds } = options
-    const wishes = {
-      ...(uid === undefined ? {} : { preconditions: { uid } }),
-      ...(propagation === undefined ? {} : { propagationPolicy: propagation }),
-      ...(graceSeconds === undefined ? {} : { gracePeriodSeconds: graceSeconds }),
-    }
-    const isAsked = Object.keys(wishes).length > 0
-    const body = isAsked ? { body: JSON.stringify({ apiVersion: 'v1', kind: 'DeleteOptions', ...wishes }) } : {}
-    await this.#json({ method: 'DELETE', path: objectPath(ref), ...body }, options)
+    await this.#json({ method: 'DELETE', path: objectPath(ref), ...deleteBody(options) }, options)
   }
 
   /** Deletes every object of the collection; objects with finalizers or a grace period disappear later. */
-  async deleteCollection(collection: Collection, options?: RequestOptions): Promise<void> {
-    await this.#json({ method: 'DELETE', path: collectionPath(collection) }, options)
+  async deleteCollection(collection: Collection, options: DeleteOptions = {}): Promise<void> {
+    await this.#json({ method: 'DELETE', path: collectionPath(collection), ...deleteBody(options) }, options)
   }
 
   /** Reads any document of the server, such as `/apis`, without validation. */
@@ -183,4 +175,15 @@ function parseJsonOrNothing(body: string): unknown {
   } catch {
     return undefined
   }
+}
+
+/** Returns the body of a delete that asks for anything. */
+function deleteBody({ uid, propagation, graceSeconds }: DeleteOptions): { readonly body?: string } {
+  const wishes = {
+    ...(uid === undefined ? {} : { preconditions: { uid } }),
+    ...(propagation === undefined ? {} : { propagationPolicy: propagation }),
+    ...(graceSeconds === undefined ? {} : { gracePeriodSeconds: graceSeconds }),
+  }
+  if (Object.keys(wishes).length === 0) return {}
+  return { body: JSON.stringify({ apiVersion: 'v1', kind: 'DeleteOptions', ...wishes }) }
 }

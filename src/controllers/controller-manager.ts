@@ -35,6 +35,9 @@ import {
   createReplicaSetController,
   createStatefulSetController,
 } from './workloads/controllers.ts'
+import { createCronJobController } from './workloads/cron-job/cron-job-controller.ts'
+import { createJobController } from './workloads/job/job-controller.ts'
+import { createJobTtlController } from './workloads/job/ttl-controller.ts'
 
 interface Factory {
   /** The source component of its Events, as Kubernetes names it: users filter by it. */
@@ -51,6 +54,9 @@ const factories: Readonly<Record<ControllerName, Factory>> = {
   deployment: { source: 'deployment-controller', create: createDeploymentController },
   statefulset: { source: 'statefulset-controller', create: createStatefulSetController },
   daemonset: { source: 'daemonset-controller', create: createDaemonSetController },
+  job: { source: 'job-controller', create: createJobController },
+  'ttl-after-finished': { source: 'ttl-after-finished-controller', create: createJobTtlController },
+  cronjob: { source: 'cronjob-controller', create: createCronJobController },
   'garbage-collector': {
     source: 'garbage-collector-controller',
     create: (context) => new GarbageCollector(context),

@@ -99,6 +99,8 @@ export interface Dialect {
     /** Label of a Namespace whose pods may use the host's network or ports. */
     readonly hostNetworkPods: string
   }
+  /** The names by which Jobs and CronJobs mark what they make. */
+  readonly jobs: JobNames
   /** Which labels of its own Node a node may set. */
   readonly nodeLabels: NodeLabelRules
   /** Values of `appProtocol` for HTTP/2 without TLS. */
@@ -119,6 +121,36 @@ export interface Dialect {
     readonly diskPressure: string
     readonly pidPressure: string
     readonly networkUnavailable: string
+  }
+}
+
+export interface JobNames {
+  /** Labels of the Pods of a Job: its name, and its uid. */
+  readonly jobName: string
+  readonly controllerUid: string
+  /** Label and annotation of a Pod of an Indexed Job: its index. */
+  readonly completionIndex: string
+  /** Annotations of such a Pod: how often its index has failed, counted and ignored. */
+  readonly indexFailureCount: string
+  readonly indexIgnoredFailureCount: string
+  /** Finalizer of a Pod until its Job has counted it. */
+  readonly trackingFinalizer: string
+  /** Annotation of a Job of a CronJob: the time for which it was made. */
+  readonly scheduledTimestamp: string
+  /** The value of `spec.managedBy` of a Job that names the built-in controller. */
+  readonly controllerName: string
+}
+
+function jobNames(prefix: string, domain: string): JobNames {
+  return {
+    jobName: `${prefix}/job-name`,
+    controllerUid: `${prefix}/controller-uid`,
+    completionIndex: `${prefix}/job-completion-index`,
+    indexFailureCount: `${prefix}/job-index-failure-count`,
+    indexIgnoredFailureCount: `${prefix}/job-index-ignored-failure-count`,
+    trackingFinalizer: `${prefix}/job-tracking`,
+    scheduledTimestamp: `${prefix}/cronjob-scheduled-timestamp`,
+    controllerName: `${domain}/job-controller`,
   }
 }
 
@@ -224,6 +256,7 @@ function platformDialect(domain: string): Dialect {
     serviceAccountClaim: domain,
     annotations: platformAnnotations(domain),
     labels: platformLabels(domain),
+    jobs: jobNames(`batch.${domain}`, domain),
     nodeLabels: nodeLabelRules(domain),
     h2cProtocols: [`${domain}/h2c`, h2cOfKubernetes],
     sliceManagers: {
@@ -311,6 +344,7 @@ function kubernetesDialect(domain: string): Dialect {
     serviceAccountClaim: 'kubernetes.io',
     annotations: kubernetesAnnotations(domain),
     labels: kubernetesLabels(domain),
+    jobs: jobNames('batch.kubernetes.io', 'kubernetes.io'),
     nodeLabels: nodeLabelRules(),
     h2cProtocols: [h2cOfKubernetes],
     sliceManagers: {

@@ -113,6 +113,8 @@ export interface Strategy {
   readonly takesAnyFinalizer?: boolean
   /** Returns how long a deleted object stays so that a controller can stop what it represents; absent: not at all. */
   readonly graceSeconds?: (document: ApiDocument, asked: number | undefined) => number
+  /** Whether a delete that names no propagation policy leaves the dependents. */
+  readonly orphansByDefault?: boolean
   /** Whether a create may include the status. */
   readonly keepsStatusOnCreate?: boolean
   /** Returns the answer of a delete once the object is gone; absent: a Status. */

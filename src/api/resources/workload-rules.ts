@@ -10,11 +10,10 @@ import {
   requiredField,
   unsupportedField,
 } from '../schema/field-error.ts'
-import { checkLabelsAndAnnotations } from '../schema/metadata-rules.ts'
 import { checkDnsLabel } from '../schema/names.ts'
 import { validateLabelSelector } from './label-selector.ts'
 import { claimSpec } from './pod-spec/claim-rules.ts'
-import { validatePodSpec } from './pod-spec/pod-spec-rules.ts'
+import { validatePodTemplate } from './pod-spec/pod-template-rules.ts'
 
 /** The kinds that create Pods from a template. */
 export type WorkloadKind = 'Deployment' | 'ReplicaSet' | 'StatefulSet' | 'DaemonSet'
@@ -168,8 +167,7 @@ function validateTemplate(kind: WorkloadKind, spec: JsonObject): readonly FieldE
   const podSpec = kind === 'StatefulSet' ? withSetIdentity(spec) : objectAt(template, 'spec')
   const at = 'spec.template'
   return [
-    ...checkLabelsAndAnnotations(objectAt(template, 'metadata'), at),
-    ...validatePodSpec(podSpec, `${at}.spec`, 'template'),
+    ...validatePodTemplate({ ...template, spec: podSpec }, at),
     ...validateForTemplate(kind, podSpec, `${at}.spec`),
   ]
 }
@@ -189,9 +187,6 @@ function validateForTemplate(kind: WorkloadKind, podSpec: JsonObject, path: stri
   const maker = kind === 'Deployment' ? 'ReplicaSet' : kind
   const hasDeadline = (podSpec['activeDeadlineSeconds'] ?? null) !== null
   return [
-    ...(listAt(podSpec, 'ephemeralContainers').length > 0
-      ? [forbiddenField(`${path}.ephemeralContainers`, 'ephemeral containers not allowed in pod template')]
-      : []),
     ...(policy === '' || policy === 'Always' ? [] : [unsupportedField(`${path}.restartPolicy`, policy, ['Always'])]),
     ...(hasDeadline
       ? [forbiddenField(`${path}.activeDeadlineSeconds`, `activeDeadlineSeconds in ${maker} is not Supported`)]

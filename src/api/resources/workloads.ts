@@ -1,13 +1,14 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { JsonObject } from '../../model/api-object.ts'
-import { type ApiDocument, listAt, objectAt, textAt, valueAt } from '../document.ts'
+import { type ApiDocument, objectAt, textAt, valueAt } from '../document.ts'
 import { type FieldError, invalidField, requiredField } from '../schema/field-error.ts'
 import { checkDnsLabel } from '../schema/names.ts'
 import type { Schema } from '../schema/schema.ts'
 import { defineKind } from './define-kind.ts'
 import { formatLabelSelector } from './label-selector.ts'
-import { completePodSpec, podSpecDefaults } from './pod-spec/pod-defaults.ts'
+import { completeTemplate, podSpecDefaults } from './pod-spec/pod-defaults.ts'
 import { column, type Resource, type Strategy } from './resource.ts'
+import { containerColumnsAt } from './template-columns.ts'
 import { validateWorkload, validateWorkloadUpdate, type WorkloadKind } from './workload-rules.ts'
 import { validateWorkloadStatus } from './workload-status-rules.ts'
 
@@ -18,7 +19,7 @@ export function workloads(): readonly Resource[] {
   return [deployments(), replicaSets(), statefulSets(), daemonSets(), controllerRevisions()]
 }
 
-const containerColumns = [containerColumn('Containers', 'name'), containerColumn('Images', 'image')]
+const containerColumns = containerColumnsAt('template')
 const templateColumns = [
   ...containerColumns,
   column('Selector', ({ spec }) => formatLabelSelector(valueAt(spec, 'selector')), { wide: true }),
@@ -201,7 +202,8 @@ interface RollingPace {
 function strategyOf(kind: WorkloadKind, rolling?: RollingPace): Strategy {
   const fill = (document: ApiDocument): ApiDocument => {
     const spec = objectAt(document['spec'])
-    return { ...document, spec: { ...spec, ...completeTemplate(spec), ...withPace(spec, rolling) } }
+    const template = completeTemplate(spec['template'])
+    return { ...document, spec: { ...spec, template, ...withPace(spec, rolling) } }
   }
   return {
     ...(kind === 'StatefulSet' ? { validateName: checkDnsLabel } : {}),
@@ -212,11 +214,6 @@ function strategyOf(kind: WorkloadKind, rolling?: RollingPace): Strategy {
     validateStatus: (next, old) => validateWorkloadStatus(kind, next, old),
     validateUpdate: (next, old) => validateWorkloadUpdate(kind, next, old),
   }
-}
-
-function completeTemplate(spec: JsonObject): JsonObject {
-  const template = objectAt(spec, 'template')
-  return { template: { ...template, spec: completePodSpec(template['spec'], 'template') } }
 }
 
 /** Fills in the parameters of a rolling update, also where only the type is given. */
@@ -230,15 +227,6 @@ function withPace(spec: JsonObject, rolling: RollingPace | undefined): JsonObjec
 
 function countColumn(name: string, field: string): Resource['columns'][number] {
   return column(name, (document) => Number(textAt(document['status'], field) || 0))
-}
-
-/** Lists a field of every container of the template, in order. */
-function containerColumn(name: string, field: string): Resource['columns'][number] {
-  const cell = ({ spec }: ApiDocument) =>
-    listAt(spec, 'template', 'spec', 'containers')
-      .map((container) => textAt(container, field))
-      .join(',')
-  return column(name, cell, { wide: true })
 }
 
 function nodeSelectorCell({ spec }: ApiDocument): string {

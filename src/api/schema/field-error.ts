@@ -27,6 +27,11 @@ export function invalidField(field: string, value: Json | undefined, detail: str
   return { reason: 'FieldValueInvalid', field, message: join(`Invalid value: ${render(value)}`, detail) }
 }
 
+/** An invalid value that the message does not show. */
+export function invalidPart(field: string, detail: string): FieldError {
+  return { reason: 'FieldValueInvalid', field, message: join('Invalid value', detail) }
+}
+
 export function typeInvalidField(field: string, value: Json, detail: string): FieldError {
   return { reason: 'FieldValueTypeInvalid', field, message: join(`Invalid value: ${render(value)}`, detail) }
 }

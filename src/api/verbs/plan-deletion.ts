@@ -15,7 +15,7 @@ export function planDeletion(
   { gracePeriodSeconds, propagationPolicy }: DeletionWish,
   now: Date,
 ): ApiDocument | undefined {
-  const finalizers = finalizersFor(old, propagationPolicy)
+  const finalizers = finalizersFor(old, propagationPolicy ?? defaultPolicy(resource, old))
   const graceSeconds = resource.strategy.graceSeconds?.(old, gracePeriodSeconds) ?? 0
   const isHeld = resource.strategy.isHeld?.(old) === true
   if (finalizers.length === 0 && graceSeconds === 0 && !isHeld) return undefined
@@ -26,6 +26,12 @@ export function planDeletion(
 /** Checks whether a later delete shortens the grace; it cannot prolong it. */
 function isSooner({ metadata }: ApiDocument, graceSeconds: number): boolean {
   return metadata.deletionTimestamp === undefined || graceSeconds < (metadata.deletionGracePeriodSeconds ?? 0)
+}
+
+/** Returns the policy of a delete that names none; a finalizer of a policy on the object decides before the kind. */
+function defaultPolicy({ strategy }: Resource, { metadata }: ApiDocument): PropagationPolicy | undefined {
+  const isDecided = Object.values(policyFinalizers).some((each) => metadata.finalizers?.includes(each) === true)
+  return strategy.orphansByDefault === true && !isDecided ? 'Orphan' : undefined
 }
 
 function finalizersFor({ metadata }: ApiDocument, policy: PropagationPolicy | undefined): readonly string[] {

@@ -90,7 +90,7 @@ async function emptyResource(
   const isStaying = ({ deletionTimestamp }: Identity) => deletionTimestamp === undefined
   const isAsked = before !== undefined && before.leftOut.length === 0 && !identitiesOf(before).some(isStaying)
   if (before === undefined || isAsked) return countRemainder(resource, before)
-  await orAbsent(client.deleteCollection(collection, { signal }))
+  await orAbsent(client.deleteCollection(collection, { signal, propagation: 'Background' }))
   return countRemainder(resource, await list())
 }
 

@@ -21,8 +21,28 @@ const containerSchema = z.object({
   resources: optional(z.object({ requests: amounts })),
 })
 
+/** The state of a container: how often it has started again, and how it ended. */
+const containerStateSchema = z.object({
+  name: otherwise(z.string(), ''),
+  restartCount: otherwise(z.number(), 0),
+  state: otherwise(
+    z.object({
+      terminated: optional(z.object({ exitCode: otherwise(z.number(), 0), finishedAt: optional(z.string()) })),
+    }),
+    { terminated: undefined },
+  ),
+})
+export type ContainerState = z.output<typeof containerStateSchema>
+
 const noSpec = { containers: [], initContainers: [], schedulerName: '', priority: 0, terminationGracePeriodSeconds: 30 }
-const noStatus = { phase: 'Pending', startTime: undefined, ips: [], conditions: [], containerStatuses: [] }
+const noStatus = {
+  phase: 'Pending',
+  startTime: undefined,
+  ips: [],
+  conditions: [],
+  containerStatuses: [],
+  initContainerStatuses: [],
+}
 
 /** The spec of a pod. Scheduling requirements are kept unparsed; the scheduler parses them when it places the pod. */
 const specSchema = z.object({
@@ -50,14 +70,15 @@ const statusSchema = z
     podIP: z.string().optional(),
     podIPs: listOf(z.object({ ip: z.string() })),
     conditions: listOf(conditionSchema),
-    containerStatuses: listOf(z.object({ restartCount: otherwise(z.number(), 0) })),
+    containerStatuses: listOf(containerStateSchema),
+    initContainerStatuses: listOf(containerStateSchema),
     nominatedNodeName: z.string().optional(),
   })
   .transform(({ podIP, podIPs, ...status }) => ({ ...status, ips: parseIps(podIPs, podIP) }))
 
 /** A pod with the fields that any controller reads. Endpoints, workloads, nodes and the scheduler share one cache. */
 export const podSchema = z.object({
-  metadata: metadataSchema,
+  metadata: metadataSchema.extend({ deletionGracePeriodSeconds: optional(z.number()) }),
   spec: otherwise(specSchema, noSpec),
   status: otherwise(statusSchema, noStatus),
 })

@@ -46,13 +46,15 @@ export interface PodIdentity {
   readonly name?: string
   readonly generateName?: string
   readonly labels?: Readonly<Record<string, string>>
+  readonly annotations?: Readonly<Record<string, string>>
+  readonly finalizers?: readonly string[]
   readonly spec?: JsonObject
 }
 
 /** Makes a pod from the template, with the owner as its controller. */
 export function podFromTemplate(owner: Owner, template: PodTemplate, identity: PodIdentity): ApiObject {
   const { labels, annotations } = template.metadata
-  const { name, generateName, labels: ownLabels, spec } = identity
+  const { name, generateName, labels: ownLabels, finalizers, spec } = identity
   const object = {
     apiVersion: 'v1',
     kind: 'Pod',
@@ -61,7 +63,8 @@ export function podFromTemplate(owner: Owner, template: PodTemplate, identity: P
       ...(generateName === undefined ? {} : { generateName }),
       namespace: owner.metadata.namespace,
       labels: { ...labels, ...ownLabels },
-      ...filled('annotations', annotations),
+      ...filled('annotations', { ...annotations, ...identity.annotations }),
+      ...(finalizers === undefined ? {} : { finalizers }),
       ownerReferences: [controllerReference(owner)],
     },
     spec: { ...template.spec, ...spec },

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../../src/model/api-object.ts'
+import { fullPolicies } from './full-policies.ts'
 
 /** A valid object in which every field says something, and what its status may be. */
 export interface FullObject {
@@ -362,4 +363,10 @@ const actions: readonly FullObject[] = [
   }),
 ]
 
-export const fullObjects: readonly FullObject[] = [...networkKinds, ...roleKinds, ...workloadKinds, ...actions]
+export const fullObjects: readonly FullObject[] = [
+  ...networkKinds,
+  ...roleKinds,
+  ...workloadKinds,
+  ...fullPolicies,
+  ...actions,
+]

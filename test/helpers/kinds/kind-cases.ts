@@ -1,6 +1,8 @@
 import { autoscalerCases, autoscalerV1Cases } from './autoscaler-cases.ts'
 import { coreCases } from './core-cases.ts'
+import { cronJobCases } from './cron-job-cases.ts'
 import { ingressCases, ingressClassCases } from './ingress-cases.ts'
+import { jobCases } from './job-cases.ts'
 import { ipAddressCases, networkPolicyCases, serviceCidrCases } from './network-cases.ts'
 import { bindingCases, evictionCases } from './pod-action-cases.ts'
 import { reviewCases, tokenRequestCases } from './review-cases.ts'
@@ -28,6 +30,8 @@ export const kindCases: readonly KindCases[] = [
   revisionCases,
   autoscalerCases,
   autoscalerV1Cases,
+  jobCases,
+  cronJobCases,
   bindingCases,
   evictionCases,
   csiNodeCases,

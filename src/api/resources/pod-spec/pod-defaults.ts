@@ -105,6 +105,12 @@ export function completePodSpec(spec: Json | undefined, owner: SpecOwner): JsonO
   }
 }
 
+/** Returns a Pod template with the defaults of its spec that follow from other fields. */
+export function completeTemplate(template: Json | undefined): JsonObject {
+  const given = objectAt(template)
+  return { ...given, spec: completePodSpec(given['spec'], 'template') }
+}
+
 function completeLists(spec: JsonObject, names: readonly string[], complete: (item: Json) => Json): JsonObject {
   const present = names.filter((name) => listAt(spec, name).length > 0)
   return Object.fromEntries(present.map((name) => [name, listAt(spec, name).map(complete)]))

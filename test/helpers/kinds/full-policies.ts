@@ -1,0 +1,96 @@
+import type { FullObject } from './full-objects.ts'
+
+const inDefault = '/namespaces/default'
+const metadata = { name: 'full', labels: { a: 'b' }, annotations: { c: 'd' } }
+const time = '2026-01-01T00:00:00Z'
+
+/** Jobs, and the kinds that bound what others may do. */
+export const fullPolicies: readonly FullObject[] = [
+  {
+    kind: 'Job',
+    path: `/apis/batch/v1${inDefault}/jobs`,
+    body: {
+      metadata,
+      spec: {
+        parallelism: 2,
+        completions: 3,
+        activeDeadlineSeconds: 100,
+        backoffLimit: 2,
+        backoffLimitPerIndex: 1,
+        maxFailedIndexes: 2,
+        ttlSecondsAfterFinished: 60,
+        completionMode: 'Indexed',
+        suspend: true,
+        podReplacementPolicy: 'Failed',
+        managedBy: 'example.com/queue',
+        podFailurePolicy: {
+          rules: [
+            { action: 'FailJob', onExitCodes: { containerName: 'main', operator: 'In', values: [1, 2] } },
+            { action: 'Ignore', onPodConditions: [{ type: 'DisruptionTarget', status: 'True' }] },
+          ],
+        },
+        successPolicy: { rules: [{ succeededIndexes: '0-1', succeededCount: 1 }] },
+        template: {
+          metadata: { labels: { a: 'b' } },
+          spec: { restartPolicy: 'Never', containers: [{ name: 'main', image: 'i' }] },
+        },
+      },
+    },
+    status: {
+      startTime: time,
+      active: 2,
+      ready: 1,
+      terminating: 1,
+      succeeded: 1,
+      failed: 1,
+      completedIndexes: '0',
+      failedIndexes: '1',
+      uncountedTerminatedPods: { succeeded: ['a'], failed: ['b'] },
+      conditions: [
+        {
+          type: 'FailureTarget',
+          status: 'True',
+          lastProbeTime: time,
+          lastTransitionTime: time,
+          reason: 'R',
+          message: 'm',
+        },
+      ],
+    },
+  },
+  {
+    kind: 'CronJob',
+    path: `/apis/batch/v1${inDefault}/cronjobs`,
+    body: {
+      metadata,
+      spec: {
+        schedule: '0 * * * *',
+        timeZone: 'Europe/Berlin',
+        startingDeadlineSeconds: 10,
+        concurrencyPolicy: 'Forbid',
+        suspend: true,
+        successfulJobsHistoryLimit: 1,
+        failedJobsHistoryLimit: 2,
+        jobTemplate: {
+          metadata: { labels: { a: 'b' }, annotations: { c: 'd' } },
+          spec: { template: { spec: { restartPolicy: 'OnFailure', containers: [{ name: 'main', image: 'i' }] } } },
+        },
+      },
+    },
+    status: {
+      active: [
+        {
+          kind: 'Job',
+          apiVersion: 'batch/v1',
+          namespace: 'default',
+          name: 'j',
+          uid: 'u',
+          resourceVersion: '1',
+          fieldPath: 'f',
+        },
+      ],
+      lastScheduleTime: time,
+      lastSuccessfulTime: time,
+    },
+  },
+]
