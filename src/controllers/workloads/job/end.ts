@@ -5,7 +5,7 @@ import { countCommon, countOf, type Intervals, parseIntervals } from './interval
 import { isFailed, type JobFacts } from './pods.ts'
 import { isIndexed, type Job, type SuccessRule } from './shapes.ts'
 
-/** Why a Job ends. Its status first says so (`FailureTarget`, `SuccessCriteriaMet`), and later that it has ended. */
+/** The reason for the end of a Job. Its status first says so (`FailureTarget`, `SuccessCriteriaMet`), and later that it has ended. */
 export interface JobEnd {
   readonly isSuccess: boolean
   readonly reason: string

@@ -30,7 +30,7 @@ function createTracker(kit: BaseContext): Component {
   const [jobs, pods] = [caches.of(jobType), caches.of(podType)]
   const children = new Children(pods)
   const target = writeTarget(client, caches, written)
-  /** By the key of the Job; a new leader begins with no failures, as in Kubernetes. */
+  /** The failures in a row, by the key of the Job; a new leader begins with none, as in Kubernetes. */
   const streaks = new Map<string, { readonly uid: string; readonly streak: FailureStreak }>()
   const viewOf = (job: Job) => ({ job, pods: children.candidatesFor(job), names: dialect.jobs, nowMs: Date.now() })
 
