@@ -20,8 +20,8 @@ interface Source {
 
 const sources: readonly Source[] = [
   ofApi('core/v1', '/v1', [
-    ...['Binding', 'ConfigMap', 'Endpoints', 'Event', 'Namespace', 'Node', 'Pod', 'Secret', 'Service'],
-    ...['ServiceAccount'],
+    ...['Binding', 'ConfigMap', 'Endpoints', 'Event', 'LimitRange', 'Namespace', 'Node', 'Pod'],
+    ...['ReplicationController', 'ResourceQuota', 'Secret', 'Service', 'ServiceAccount'],
   ]),
   ofApi('apidiscovery/v2', 'apidiscovery/v2', ['APIGroupDiscoveryList']),
   ofApi('apps/v1', 'apps/v1', ['ControllerRevision', 'DaemonSet', 'Deployment', 'ReplicaSet', 'StatefulSet']),
@@ -39,8 +39,9 @@ const sources: readonly Source[] = [
     ...['IPAddress', 'Ingress', 'IngressClass', 'NetworkPolicy', 'ServiceCIDR'],
   ]),
   ofApi('networking/v1beta1', 'networking/v1beta1', ['IPAddress', 'ServiceCIDR']),
-  ofApi('policy/v1', 'policy/v1', ['Eviction']),
+  ofApi('policy/v1', 'policy/v1', ['Eviction', 'PodDisruptionBudget']),
   ofApi('rbac/v1', 'rbac/v1', ['ClusterRole', 'ClusterRoleBinding', 'Role', 'RoleBinding']),
+  ofApi('scheduling/v1', 'scheduling/v1', ['PriorityClass']),
   ofApi('storage/v1', 'storage/v1', ['CSINode']),
   {
     module: 'k8s.io/apiextensions-apiserver',

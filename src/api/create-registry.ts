@@ -15,11 +15,13 @@ import { ingressClasses } from './resources/ingress-classes.ts'
 import { ingresses } from './resources/ingresses.ts'
 import { ipAddresses } from './resources/ip-addresses.ts'
 import { leases } from './resources/leases.ts'
+import { limitRanges } from './resources/limit-ranges.ts'
 import { namespaces } from './resources/namespaces.ts'
 import { networkPolicies } from './resources/network-policies.ts'
 import { nodes } from './resources/nodes.ts'
 import { createPodAdmission } from './resources/pod-admission.ts'
 import { pods } from './resources/pods.ts'
+import { priorityClasses } from './resources/priority-classes.ts'
 import { Registry } from './resources/registry.ts'
 import { roles } from './resources/roles.ts'
 import { secrets } from './resources/secrets.ts'
@@ -56,6 +58,7 @@ export function createRegistry(options: BuiltInOptions): Registry {
     endpointSlices(dialect),
     configMaps(),
     secrets(dialect),
+    limitRanges(),
     coreEvents(),
     groupEvents(dialect),
     serviceAccounts(dialect),
@@ -71,6 +74,7 @@ export function createRegistry(options: BuiltInOptions): Registry {
   const clusterWide = [
     nodes(),
     ingressClasses(dialect),
+    priorityClasses(dialect, store),
     // The only client of CSINodes is a kubelet, which knows no other dialect.
     ...(dialect.name === 'kubernetes' ? [csiNodes(dialect)] : []),
     customResourceDefinitions(dialect, store, now),

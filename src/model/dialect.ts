@@ -19,6 +19,8 @@ export interface Dialect {
     /** Leases. */
     readonly coordination: string
     readonly events: string
+    /** PriorityClasses. */
+    readonly scheduling: string
     /** CSINodes. */
     readonly storage: string
     /** NodeMetrics and PodMetrics. */
@@ -49,6 +51,8 @@ export interface Dialect {
     readonly electionRecord: string
     /** Annotation of a Pod: its deletion cost; a workload that shrinks deletes the lowest first. */
     readonly podDeletionCost: string
+    /** Annotation of a Pod: which requests and limits the LimitRanges of its namespace gave it. */
+    readonly limitRanger: string
     /** Annotation of a Pod that only represents a part of the system: no agent starts or ends it. */
     readonly mirrorPod: string
     /** On a Pod: the folder of this node that its containers have as their root. */
@@ -248,6 +252,7 @@ function platformDialect(domain: string): Dialect {
       authorization: `authorization.${domain}`,
       coordination: `coordination.${domain}`,
       events: `events.${domain}`,
+      scheduling: `scheduling.${domain}`,
       storage: `storage.${domain}`,
       metrics: `metrics.${domain}`,
     },
@@ -277,6 +282,7 @@ function platformAnnotations(domain: string): Dialect['annotations'] {
     overCapacity: `endpoints.${domain}/over-capacity`,
     electionRecord: `control-plane.alpha.${domain}/leader`,
     podDeletionCost: `controller.${domain}/pod-deletion-cost`,
+    limitRanger: `${domain}/limit-ranger`,
     mirrorPod: `${domain}/config.mirror`,
     rootFilesystem: `pods.${domain}/root-filesystem`,
     ingressBandwidth: `${domain}/ingress-bandwidth`,
@@ -336,6 +342,7 @@ function kubernetesDialect(domain: string): Dialect {
       authorization: 'authorization.k8s.io',
       coordination: 'coordination.k8s.io',
       events: 'events.k8s.io',
+      scheduling: 'scheduling.k8s.io',
       storage: 'storage.k8s.io',
       metrics: 'metrics.k8s.io',
     },
@@ -396,6 +403,7 @@ function kubernetesAnnotations(domain: string): Dialect['annotations'] {
     overCapacity: 'endpoints.kubernetes.io/over-capacity',
     electionRecord: 'control-plane.alpha.kubernetes.io/leader',
     podDeletionCost: 'controller.kubernetes.io/pod-deletion-cost',
+    limitRanger: 'kubernetes.io/limit-ranger',
     mirrorPod: 'kubernetes.io/config.mirror',
     // Ours alone, so it keeps our name.
     rootFilesystem: `pods.${domain}/root-filesystem`,

@@ -5,6 +5,7 @@ import { type Cidr, type Ip, ipFamily } from '../../model/ip.ts'
 import { firstServiceIp } from '../allocation/pools.ts'
 import { type ApiDocument, listAt } from '../document.ts'
 import { storeKey } from '../resources/keys.ts'
+import { systemPriorityClasses } from '../resources/priority-classes.ts'
 import { StatusError } from '../status.ts'
 import { createObject } from '../verbs/create.ts'
 import { replaceObject, reviseObject } from '../verbs/update.ts'
@@ -29,6 +30,10 @@ export async function createFirstObjects(context: VerbContext, options: FirstObj
   const [cidr] = serviceCidrs
   for (const name of ['default', 'kube-system', 'kube-public', 'kube-node-lease']) {
     await ensure(context, { plural: 'namespaces', namespace: undefined }, { metadata: { name } })
+  }
+  for (const { name, ...fields } of systemPriorityClasses) {
+    const place = { group: options.dialect.groups.scheduling, plural: 'priorityclasses', namespace: undefined }
+    await ensure(context, place, { metadata: { name }, ...fields })
   }
   await ensureServiceCidr(context, options)
   await ensure(

@@ -1,10 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { AccountAccess, Dialect } from '../../model/dialect.ts'
 import { type ApiDocument, objectAt, textAt } from '../document.ts'
-import { forbidden } from '../status.ts'
+import { forbidden, type StatusError } from '../status.ts'
 import type { Store, StoredEntry } from '../store/index.ts'
 import { storeKey } from './keys.ts'
 import { isMirrorPod } from './mirror-pod.ts'
+import { findLimitFaults, findLimits, withDefaultLimits } from './pod-limits.ts'
+import { admitPriority } from './pod-priority.ts'
 import { findMirrorFault } from './pod-references.ts'
 import {
   createTokenGrant,
@@ -14,6 +16,7 @@ import {
   readPodAccount,
   withAccount,
 } from './pod-spec/account-access.ts'
+import { qosClassOf } from './pod-spec/qos-class.ts'
 import type { Admission, Strategy } from './resource.ts'
 
 export interface PodAdmissionParts {
@@ -24,22 +27,45 @@ export interface PodAdmissionParts {
 }
 
 /**
+ * Admits new Pods, in the order of Kubernetes: default requests and limits, the contents of the ServiceAccount, the
+ * priority, then the bounds of the namespace.
+ */
+export function createPodAdmission(parts: PodAdmissionParts): NonNullable<Strategy['admit']> {
+  const { store, dialect } = parts
+  const admitAccount = createAccountAdmission(parts)
+  return async (pod, admission) => {
+    const limits = await findLimits(store, admission.namespace)
+    const limited = withDefaultLimits(pod, limits, dialect.annotations.limitRanger)
+    const admitted = await admitAccount(limited, admission)
+    const prioritized = await admitPriority(store, admitted, dialect.name === 'kubernetes')
+    if (typeof prioritized === 'string') throw refuse(admission, prioritized)
+    const faults = limits.length === 0 ? [] : findLimitFaults(prioritized, limits)
+    if (faults.length > 0) throw refuse(admission, faults.length === 1 ? `${faults[0]}` : `[${faults.join(', ')}]`)
+    return limited === pod ? prioritized : withQosClass(prioritized)
+  }
+}
+
+/** Returns a Pod with the QoS class of the requests and limits that it has now. */
+function withQosClass(pod: ApiDocument): ApiDocument {
+  return { ...pod, status: { ...objectAt(pod['status']), qosClass: qosClassOf(pod['spec']) } }
+}
+
+function refuse({ name }: Admission, why: string): StatusError {
+  return forbidden({ group: '', plural: 'pods', kind: 'Pod' }, name, why)
+}
+
+/**
  * Implements the admission plugin ServiceAccount: adds the contents of its account to a new Pod and checks the limits
  * of the account.
  */
-export function createPodAdmission({
-  store,
-  dialect,
-  admitsAccounts,
-}: PodAdmissionParts): NonNullable<Strategy['admit']> {
+function createAccountAdmission({ store, dialect, admitsAccounts }: PodAdmissionParts): NonNullable<Strategy['admit']> {
   const access = admitsAccounts ? dialect.accountAccess : undefined
   const grant = access && createTokenGrant(access)
   const find = createAccountFinder(store)
   return async (pod, admission) => {
-    const refuse = (why: string) => forbidden({ group: '', plural: 'pods', kind: 'Pod' }, admission.name, why)
     if (isMirrorPod(pod, dialect)) {
       const fault = findMirrorFault(pod)
-      if (fault !== undefined) throw refuse(`a mirror pod may not ${fault}`)
+      if (fault !== undefined) throw refuse(admission, `a mirror pod may not ${fault}`)
       return pod
     }
     if (grant === undefined) return pod
@@ -47,10 +73,10 @@ export function createPodAdmission({
     const account = await find(name, grant, admission)
     const path = `${admission.namespace}/${name}`
     if (account === undefined)
-      throw refuse(`error looking up service account ${path}: serviceaccount "${name}" not found`)
+      throw refuse(admission, `error looking up service account ${path}: serviceaccount "${name}" not found`)
     const spec = withAccount(objectAt(pod, 'spec'), account, grant, admission.newName)
     const foreign = findForeignSecret(spec, account)
-    if (foreign !== undefined) throw refuse(foreign)
+    if (foreign !== undefined) throw refuse(admission, foreign)
     return { ...pod, spec }
   }
 }

@@ -6,6 +6,7 @@ import { object, type Schema } from '../schema/schema.ts'
 import { markDeleted } from './metadata.ts'
 import { validateMirrorPod, validateMirrorPodUpdate } from './mirror-pod.ts'
 import { gatedReason, podColumns } from './pod-columns.ts'
+import { keepPriority } from './pod-priority.ts'
 import { completePodSpec, podSpecDefaults } from './pod-spec/pod-defaults.ts'
 import { validatePodUpdate } from './pod-spec/pod-update-rules.ts'
 import { qosClassOf } from './pod-spec/qos-class.ts'
@@ -41,7 +42,7 @@ export function pods(dialect: Dialect, admission: Pick<Strategy, 'admit'> = {}):
     strategy: {
       prepareForCreate: (pod) => withFirstStatus(complete(pod)),
       ...admission,
-      prepareForUpdate: complete,
+      prepareForUpdate: (pod, old) => keepPriority(complete(pod), old),
       statusLeaves: ['ownerReferences'],
       validate: (pod, old) => [
         ...validatePod(pod, dialect),

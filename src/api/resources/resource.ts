@@ -105,7 +105,7 @@ export interface Column {
   readonly cell: (document: ApiDocument, now: Date) => Json
 }
 
-/** The rules of a kind for the verbs. All members are pure, except that `admit` and `coWrites` read the store. */
+/** The rules of a kind for the verbs. All members are pure, except that `admit`, `guard` and `coWrites` read the store. */
 export interface Strategy {
   /** The rule for `metadata.name`; absent means a DNS subdomain. */
   readonly validateName?: (name: string) => string | undefined
@@ -133,6 +133,8 @@ export interface Strategy {
   readonly prepareForCreate?: (document: ApiDocument) => ApiDocument
   /** Completes a new object before validation; fields that are added here have no manager. Rejects with a Status. */
   readonly admit?: (document: ApiDocument, admission: Admission) => Promise<ApiDocument>
+  /** Checks a valid create or update against other objects. Rejects with a Status. */
+  readonly guard?: (transition: Transition) => Promise<void>
   readonly prepareForUpdate?: (document: ApiDocument, old: ApiDocument) => ApiDocument
   /** Returns the errors of a document; a create has no `old`. A kind can accept what was valid when it was stored. */
   readonly validate?: (document: ApiDocument, old: ApiDocument | undefined) => readonly FieldError[]

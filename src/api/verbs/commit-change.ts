@@ -27,6 +27,7 @@ export async function commitChange(
 ): Promise<ChangeResult> {
   const key = storeKey(change.target.resource, change.target.namespace, change.name)
   await context.admit?.(change)
+  await change.target.resource.strategy.guard?.(change)
   for (let attempt = 0; attempt < attempts; attempt++) {
     const { next: wanted = change.next, writes } = await planCoWrites(change)
     const slice = new TimeSlice()

@@ -93,4 +93,28 @@ export const fullPolicies: readonly FullObject[] = [
       lastSuccessfulTime: time,
     },
   },
+  {
+    kind: 'PriorityClass',
+    path: '/apis/scheduling.k8s.io/v1/priorityclasses',
+    body: { metadata, value: 5, globalDefault: true, description: 'd', preemptionPolicy: 'Never' },
+  },
+  {
+    kind: 'LimitRange',
+    path: `/api/v1${inDefault}/limitranges`,
+    body: {
+      metadata,
+      spec: {
+        limits: [
+          {
+            type: 'Container',
+            max: { cpu: '2' },
+            min: { cpu: '1' },
+            default: { cpu: '2' },
+            defaultRequest: { cpu: '1' },
+            maxLimitRequestRatio: { cpu: '2' },
+          },
+        ],
+      },
+    },
+  },
 ]

@@ -5,6 +5,8 @@ import { ingressCases, ingressClassCases } from './ingress-cases.ts'
 import { jobCases } from './job-cases.ts'
 import { ipAddressCases, networkPolicyCases, serviceCidrCases } from './network-cases.ts'
 import { bindingCases, evictionCases } from './pod-action-cases.ts'
+import { limitRangeCases } from './limit-range-cases.ts'
+import { podPriorityCases, priorityClassCases } from './priority-cases.ts'
 import { reviewCases, tokenRequestCases } from './review-cases.ts'
 import { clusterRoleBindingCases, clusterRoleCases, roleBindingCases, roleCases } from './role-cases.ts'
 import { csiNodeCases } from './storage-cases.ts'
@@ -32,6 +34,9 @@ export const kindCases: readonly KindCases[] = [
   autoscalerV1Cases,
   jobCases,
   cronJobCases,
+  priorityClassCases,
+  podPriorityCases,
+  limitRangeCases,
   bindingCases,
   evictionCases,
   csiNodeCases,

@@ -11,7 +11,7 @@ import {
   notFoundField,
   requiredField,
 } from '../../schema/field-error.ts'
-import { qualifiedNameRule } from '../../schema/metadata-rules.ts'
+import { qualifiedNameProblems, qualifiedNameRule } from '../../schema/metadata-rules.ts'
 import { checkDnsLabel } from '../../schema/names.ts'
 import { isNativeResource, objectCounts } from '../resource-names.ts'
 
@@ -25,6 +25,9 @@ const otherStandardResources = [
   'limits.cpu',
   'limits.memory',
   'limits.ephemeral-storage',
+  'requests.storage',
+  'services.nodeports',
+  'services.loadbalancers',
 ]
 
 /** Checks limits, requests and claims of a container; `claimNames` are the Pod's resource claims. */
@@ -64,6 +67,17 @@ export function checkResourceName(name: string, path: string): readonly FieldErr
   return [invalidField(path, name, 'must be a standard resource type or fully qualified'), notForContainers]
 }
 
+/** Checks the name of any resource: a standard one, or one with a domain. */
+export function checkStandardName(name: string, path: string): readonly FieldError[] {
+  const problems = qualifiedNameProblems(name)
+  if (problems.length > 0) return problems.map((why) => invalidField(path, name, why))
+  const isStandard =
+    name.includes('/') ||
+    [...containerResources, ...otherStandardResources].includes(name) ||
+    /^(requests\.)?hugepages-/.test(name)
+  return isStandard ? [] : [invalidField(path, name, 'must be a standard resource type or fully qualified')]
+}
+
 function isHugePages(name: string): boolean {
   return name.startsWith('hugepages-')
 }
@@ -72,7 +86,7 @@ function isHugePages(name: string): boolean {
  * Checks whether limits may exceed requests: those of CPU and memory may, those of huge pages and device plugins may
  * not.
  */
-function mayOvercommit(name: string): boolean {
+export function mayOvercommit(name: string): boolean {
   return isNativeResource(name) && !isHugePages(name)
 }
 
