@@ -1,13 +1,7 @@
 import type { Json } from '../../model/api-object.ts'
 import { parseQuantity } from '../../model/quantity.ts'
 import { type ApiDocument, listAt, objectAt, textAt } from '../document.ts'
-import {
-  duplicateField,
-  type FieldError,
-  forbiddenField,
-  invalidField,
-  requiredField,
-} from '../schema/field-error.ts'
+import { duplicateField, type FieldError, forbiddenField, invalidField, requiredField } from '../schema/field-error.ts'
 import { qualifiedNameProblems } from '../schema/metadata-rules.ts'
 import { checkResourceName, checkStandardName, mayOvercommit } from './pod-spec/resource-rules.ts'
 
@@ -67,9 +61,27 @@ function checkStorage(item: Json, path: string): readonly FieldError[] {
 /** The pairs of lists whose first amount may not exceed the second, and the list that the error names. */
 const orders: readonly (readonly [low: List, high: List, named: List, shown: List, why: string])[] = [
   ['min', 'max', 'min', 'min', 'min value LOW is greater than max value HIGH'],
-  ['min', 'defaultRequest', 'defaultRequest', 'defaultRequest', 'min value LOW is greater than default request value HIGH'],
-  ['defaultRequest', 'max', 'defaultRequest', 'defaultRequest', 'default request value LOW is greater than max value HIGH'],
-  ['defaultRequest', 'default', 'defaultRequest', 'defaultRequest', 'default request value LOW is greater than default limit value HIGH'],
+  [
+    'min',
+    'defaultRequest',
+    'defaultRequest',
+    'defaultRequest',
+    'min value LOW is greater than default request value HIGH',
+  ],
+  [
+    'defaultRequest',
+    'max',
+    'defaultRequest',
+    'defaultRequest',
+    'default request value LOW is greater than max value HIGH',
+  ],
+  [
+    'defaultRequest',
+    'default',
+    'defaultRequest',
+    'defaultRequest',
+    'default request value LOW is greater than default limit value HIGH',
+  ],
   ['min', 'default', 'default', 'min', 'min value LOW is greater than default value HIGH'],
   ['default', 'max', 'default', 'max', 'default value LOW is greater than max value HIGH'],
 ]
@@ -94,11 +106,7 @@ function checkAmounts(item: Json, name: string, path: string): readonly FieldErr
   ]
 }
 
-function checkRatio(
-  amountOf: (list: List) => bigint | undefined,
-  text: string,
-  path: string,
-): readonly FieldError[] {
+function checkRatio(amountOf: (list: List) => bigint | undefined, text: string, path: string): readonly FieldError[] {
   const [ratio, least, most] = [amountOf('maxLimitRequestRatio'), amountOf('min'), amountOf('max')]
   if (ratio === undefined) return []
   const possible = least === undefined || most === undefined ? undefined : Number(most) / Number(least)
@@ -109,4 +117,3 @@ function checkRatio(
       : []),
   ]
 }
-

@@ -1,11 +1,11 @@
-import type { Json, JsonObject } from '../../model/api-object.ts'
 import { type Amount, type Amounts, formatAmount } from '../../model/amount.ts'
+import type { Json, JsonObject } from '../../model/api-object.ts'
 import { amountsOf, podAmounts, readAmounts } from '../../model/pod-amounts.ts'
 import { type ApiDocument, isJsonObject, listAt, objectAt, textAt, withMetadata } from '../document.ts'
 import type { Store, StoredEntry } from '../store/index.ts'
 import { collectionPrefix } from './keys.ts'
 
-/** What admission reads of the LimitRanges of a namespace: their items, in the order of their names. */
+/** The items of the LimitRanges of a namespace, in the order of their names. */
 export type LimitItems = readonly JsonObject[]
 
 const none: LimitItems = []
@@ -18,7 +18,8 @@ export async function findLimits(store: Store, namespace: string): Promise<Limit
 }
 
 function readItems(entry: StoredEntry): LimitItems {
-  const found = known.get(entry) ?? listAt((JSON.parse(entry.value) as ApiDocument)['spec'], 'limits').filter(isJsonObject)
+  const found =
+    known.get(entry) ?? listAt((JSON.parse(entry.value) as ApiDocument)['spec'], 'limits').filter(isJsonObject)
   known.set(entry, found)
   return found
 }
@@ -68,9 +69,7 @@ export function findLimitFaults(pod: ApiDocument, items: LimitItems): readonly s
   return items.flatMap((item) => {
     const type = textAt(item, 'type')
     if (type === 'Container')
-      return containers.flatMap((each) =>
-        faultsOf(item, type, amountsOf(each, 'requests'), amountsOf(each, 'limits')),
-      )
+      return containers.flatMap((each) => faultsOf(item, type, amountsOf(each, 'requests'), amountsOf(each, 'limits')))
     return type === 'Pod' ? faultsOf(item, type, podAmounts(spec, 'requests'), podAmounts(spec, 'limits')) : []
   })
 }
@@ -81,11 +80,7 @@ function faultsOf(item: JsonObject, type: string, requests: Amounts, limits: Amo
       const why = fault(bound, requests.get(name), limits.get(name))
       return why === undefined ? [] : [why.replace('NAME', name).replace('TYPE', type)]
     })
-  return [
-    ...check('min', faultBelow),
-    ...check('max', faultAbove),
-    ...check('maxLimitRequestRatio', faultOfRatio),
-  ]
+  return [...check('min', faultBelow), ...check('max', faultAbove), ...check('maxLimitRequestRatio', faultOfRatio)]
 }
 
 function faultBelow(least: Amount, request?: Amount, limit?: Amount): string | undefined {
@@ -106,8 +101,7 @@ function faultAbove(most: Amount, request?: Amount, limit?: Amount): string | un
 
 function faultOfRatio(most: Amount, request?: Amount, limit?: Amount): string | undefined {
   const rule = `NAME max limit to request ratio per TYPE is ${formatAmount(most)}`
-  if (request === undefined || request.thousandths === 0n)
-    return `${rule}, but no request is specified or request is 0`
+  if (request === undefined || request.thousandths === 0n) return `${rule}, but no request is specified or request is 0`
   if (limit === undefined || limit.thousandths === 0n) return `${rule}, but no limit is specified or limit is 0`
   const ratio = Number(limit.thousandths) / Number(request.thousandths)
   return ratio * 1000 > Number(most.thousandths) ? `${rule}, but provided ratio is ${ratio.toFixed(6)}` : undefined

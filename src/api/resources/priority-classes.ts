@@ -1,6 +1,12 @@
 import type { Dialect } from '../../model/dialect.ts'
 import { type ApiDocument, textAt, withMetadata } from '../document.ts'
-import { type FieldError, forbiddenField, invalidField, requiredField, unsupportedField } from '../schema/field-error.ts'
+import {
+  type FieldError,
+  forbiddenField,
+  invalidField,
+  requiredField,
+  unsupportedField,
+} from '../schema/field-error.ts'
 import { forbidden } from '../status.ts'
 import type { Store } from '../store/index.ts'
 import { defineKind } from './define-kind.ts'
@@ -35,7 +41,7 @@ export function priorityClasses({ groups }: Dialect, store: Store): Resource {
     namespaced: false,
     defaults: { value: { default: 0 }, preemptionPolicy: { default: 'PreemptLowerPriority' } },
     columns: [
-      { ...column('Value', (priorityClass) => valueOf(priorityClass)), type: 'integer' },
+      { ...column('Value', (priorityClass) => priorityOf(priorityClass)), type: 'integer' },
       { ...column('Global-Default', ({ globalDefault }) => globalDefault === true), type: 'boolean' },
       column('PreemptionPolicy', ({ preemptionPolicy }) => textAt(preemptionPolicy), { wide: true }),
     ],
@@ -48,14 +54,18 @@ export function priorityClasses({ groups }: Dialect, store: Store): Resource {
         const present = await findDefaultClass(store)
         const name = next.metadata.name ?? ''
         if (present === undefined || present.name === name) return
-        throw forbidden(resource, name, `PriorityClass ${present.name} is already marked as default. Only one default can exist`)
+        throw forbidden(
+          resource,
+          name,
+          `PriorityClass ${present.name} is already marked as default. Only one default can exist`,
+        )
       },
     },
   })
   return resource
 }
 
-function valueOf({ value }: ApiDocument): number {
+function priorityOf({ value }: ApiDocument): number {
   return Number(textAt(value) || 0)
 }
 
@@ -69,7 +79,7 @@ function validatePriorityClass(priorityClass: ApiDocument): readonly FieldError[
 }
 
 function validateValue(priorityClass: ApiDocument): readonly FieldError[] {
-  const [{ name = '' }, value] = [priorityClass.metadata, valueOf(priorityClass)]
+  const [{ name = '' }, value] = [priorityClass.metadata, priorityOf(priorityClass)]
   if (!name.startsWith(systemPrefix))
     return value > highestOfPeople
       ? [forbiddenField('value', `maximum allowed value of a user defined priority is ${highestOfPeople}`)]
@@ -90,9 +100,7 @@ function faultOfSystemClass(name: string, value: number, isDefault: boolean): st
 function validateUpdate(next: ApiDocument, old: ApiDocument): readonly FieldError[] {
   const [policy, oldPolicy] = [next['preemptionPolicy'], old['preemptionPolicy']]
   return [
-    ...(valueOf(next) === valueOf(old) ? [] : [forbiddenField('value', 'may not be changed in an update.')]),
-    ...(textAt(policy) === textAt(oldPolicy)
-      ? []
-      : [invalidField('preemptionPolicy', policy, 'field is immutable')]),
+    ...(priorityOf(next) === priorityOf(old) ? [] : [forbiddenField('value', 'may not be changed in an update.')]),
+    ...(textAt(policy) === textAt(oldPolicy) ? [] : [invalidField('preemptionPolicy', policy, 'field is immutable')]),
   ]
 }

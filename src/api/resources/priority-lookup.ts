@@ -4,7 +4,7 @@ import { collectionPrefix, storeKey } from './keys.ts'
 
 const classes = { plural: 'priorityclasses' }
 
-/** What admission reads of a PriorityClass. */
+/** The fields of a PriorityClass that admission reads. */
 export interface PriorityOfClass {
   readonly name: string
   readonly value: number

@@ -15,26 +15,23 @@ export const limitRangeCases = objectCases('LimitRanges', kind, [
   create('a type that is none', item({ type: 'Node' }), `Invalid ${at}.type`),
   create('a type of another domain', item({ type: 'example.com/disk', max: { storage: '1' } })),
   create('a type with a blank', item({ type: 'a b' }), `Invalid ${at}.type`),
+  create('a type twice', { spec: { limits: [{ type: 'Pod' }, { type: 'Pod' }] } }, 'Duplicate spec.limits[1].type'),
   create(
-    'a type twice',
-    { spec: { limits: [{ type: 'Pod' }, { type: 'Pod' }] } },
-    'Duplicate spec.limits[1].type',
+    'a resource that is none',
+    container({ max: { colour: '1' } }),
+    ...[`Invalid ${at}.max[colour]`, `Invalid ${at}.default[colour]`, `Invalid ${at}.defaultRequest[colour]`],
   ),
-  create('a resource that is none', container({ max: { colour: '1' } }), ...[
-    `Invalid ${at}.max[colour]`,
-    `Invalid ${at}.default[colour]`,
-    `Invalid ${at}.defaultRequest[colour]`,
-  ]),
-  create('a number of pods', container({ min: { pods: '1' } }), ...[
-    `Invalid ${at}.min[pods]`,
-    `Invalid ${at}.defaultRequest[pods]`,
-  ]),
+  create(
+    'a number of pods',
+    container({ min: { pods: '1' } }),
+    ...[`Invalid ${at}.min[pods]`, `Invalid ${at}.defaultRequest[pods]`],
+  ),
   create('a device', container({ max: { 'example.com/gpu': '2' } })),
-  create('less than the minimum', container({ min: { cpu: '3' }, max: { cpu: '2' } }), ...[
-    `Invalid ${at}.min[cpu]`,
-    `Invalid ${at}.default[cpu]`,
-    `Invalid ${at}.defaultRequest[cpu]`,
-  ]),
+  create(
+    'less than the minimum',
+    container({ min: { cpu: '3' }, max: { cpu: '2' } }),
+    ...[`Invalid ${at}.min[cpu]`, `Invalid ${at}.default[cpu]`, `Invalid ${at}.defaultRequest[cpu]`],
+  ),
   create(
     'a request above the limit',
     container({ default: { memory: '1Gi' }, defaultRequest: { memory: '2Gi' } }),
@@ -52,7 +49,11 @@ export const limitRangeCases = objectCases('LimitRanges', kind, [
     `Invalid ${at}.defaultRequest[example.com/gpu]`,
   ),
   create('a ratio', container({ maxLimitRequestRatio: { cpu: '2' } })),
-  create('a ratio below one', container({ maxLimitRequestRatio: { cpu: '500m' } }), `Invalid ${at}.maxLimitRequestRatio[cpu]`),
+  create(
+    'a ratio below one',
+    container({ maxLimitRequestRatio: { cpu: '500m' } }),
+    `Invalid ${at}.maxLimitRequestRatio[cpu]`,
+  ),
   create(
     'a ratio beyond the bounds',
     container({ min: { cpu: '1' }, max: { cpu: '2' }, maxLimitRequestRatio: { cpu: '3' } }),

@@ -1,6 +1,6 @@
+import { formatAge } from '../../../model/age.ts'
 import type { Json } from '../../../model/api-object.ts'
 import { type ApiDocument, listAt, objectAt, textAt, valueAt } from '../../document.ts'
-import { formatAge } from '../age.ts'
 import { defineKind } from '../define-kind.ts'
 import { formatLabelSelector } from '../label-selector.ts'
 import { completeTemplate } from '../pod-spec/pod-defaults.ts'

@@ -1,7 +1,7 @@
+import { formatAge } from '../../../model/age.ts'
 import type { Json, JsonObject } from '../../../model/api-object.ts'
 import type { JobNames } from '../../../model/dialect.ts'
 import { type ApiDocument, objectAt, textAt, valueAt, withMetadata } from '../../document.ts'
-import { formatAge } from '../age.ts'
 import { defineKind } from '../define-kind.ts'
 import { formatLabelSelector } from '../label-selector.ts'
 import { completeTemplate } from '../pod-spec/pod-defaults.ts'
