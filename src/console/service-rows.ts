@@ -1,9 +1,9 @@
 import type { Endpoint, EndpointSlice } from '../model/endpoint-slice.ts'
-import type { Service } from '../model/service.ts'
+import type { Service, ServicePort } from '../model/service.ts'
 
 /**
- * One Service in the list. `ok`: every endpoint is ready; `partly`: some are; `none`: connections are refused; `idle`: it has no
- * address of its own (headless, ExternalName) and no endpoint.
+ * One Service in the list. `ok`: every endpoint is ready, for every port; `partly`: some are; `none`: connections are refused; `idle`:
+ * it has no address of its own (headless, ExternalName) and no endpoint.
  */
 export type ServiceState = 'ok' | 'partly' | 'none' | 'idle'
 
@@ -25,6 +25,7 @@ const namedPorts = 3
 export function serviceRow(service: Service, slices: readonly EndpointSlice[]): ServiceRow {
   const { ready, draining, total } = countEndpoints(service, slices)
   const answering = ready > 0 ? ready : draining
+  const mute = mutePorts(service, slices)
   return [
     service.key,
     service.headless ? 'Headless' : service.type,
@@ -32,8 +33,8 @@ export function serviceRow(service: Service, slices: readonly EndpointSlice[]): 
     portsOf(service),
     ready,
     total,
-    stateOf(service, answering, total),
-    notesOf(service, ready, draining),
+    stateOf(service, { answering, total, mute: mute.length }),
+    notesOf(service, { ready, draining, mute }),
   ]
 }
 
@@ -52,10 +53,25 @@ function countEndpoints({ publishNotReadyAddresses }: Service, slices: readonly 
   }
 }
 
-function stateOf({ headless, type }: Service, answering: number, total: number): ServiceState {
+/** Lists the ports that no endpoint has, such as those whose `targetPort` names a port of no pod: connections to them are refused. */
+function mutePorts({ headless, ports }: Service, slices: readonly EndpointSlice[]): Service['ports'] {
+  const used = slices.filter(({ endpoints }) => endpoints.length > 0)
+  if (headless || used.length === 0) return []
+  const isAnswered = ({ name, protocol }: ServicePort) =>
+    used.some((slice) => slice.ports.some((port) => port.name === name && port.protocol === protocol))
+  return ports.filter((port) => !isAnswered(port))
+}
+
+interface Counts {
+  readonly answering: number
+  readonly total: number
+  readonly mute: number
+}
+
+function stateOf({ headless, type, ports }: Service, { answering, total, mute }: Counts): ServiceState {
   if (total === 0 && (headless || type === 'ExternalName')) return 'idle'
-  if (answering === 0) return 'none'
-  return answering === total ? 'ok' : 'partly'
+  if (answering === 0 || (mute > 0 && mute === ports.length)) return 'none'
+  return answering === total && mute === 0 ? 'ok' : 'partly'
 }
 
 function addressOf({ type, externalName, clusterIps }: Service): string {
@@ -70,7 +86,13 @@ function portsOf({ ports }: Service): string {
   return ports.length > namedPorts ? `${named.join(', ')} +${ports.length - namedPorts}` : named.join(', ')
 }
 
-function notesOf(service: Service, ready: number, draining: number): string {
+interface NoteSource {
+  readonly ready: number
+  readonly draining: number
+  readonly mute: Service['ports']
+}
+
+function notesOf(service: Service, { ready, draining, mute }: NoteSource): string {
   const { type, externalTrafficPolicy, internalTrafficPolicy, affinity, foreignProxy, externalIps } = service
   const addresses = [...externalIps, ...service.loadBalancerVips]
   const isOutside = type === 'NodePort' || type === 'LoadBalancer' || addresses.length > 0
@@ -81,5 +103,6 @@ function notesOf(service: Service, ready: number, draining: number): string {
     ...(affinity ? ['ClientIP'] : []),
     ...(foreignProxy ? ['other proxy'] : []),
     ...(ready === 0 && draining > 0 ? ['only terminating'] : []),
+    ...mute.slice(0, 2).map(({ port, protocol }) => `no endpoint has ${port}/${protocol}`),
   ].join(', ')
 }

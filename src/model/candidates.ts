@@ -69,9 +69,10 @@ export function whyNoneAnswers(
   const has = slices.flatMap(({ ports }) => ports.map((each) => describePort(each.name, each.protocol)))
   const wanted = describePort(name, protocol)
   if (has.includes(wanted)) return 'none of its endpoints is ready, and none that terminates still serves'
-  return `its EndpointSlices have no port ${wanted}, only ${[...new Set(has)].join(', ') || 'none'}; no pod may have a port of the name that targetPort says`
+  const others = has.length === 0 ? '' : `, only a ${[...new Set(has)].join(', a ')}`
+  return `its EndpointSlices have no ${wanted}${others}; no pod may have a port of the name that targetPort says`
 }
 
 function describePort(name: string, protocol: string): string {
-  return `${name === '' ? 'without a name' : `"${name}"`}/${protocol}`
+  return `${protocol} port ${name === '' ? 'without a name' : `"${name}"`}`
 }

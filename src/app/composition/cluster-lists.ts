@@ -14,7 +14,9 @@ export interface NodeRow {
   readonly podCidrs: readonly string[]
   readonly taints: readonly string[]
   readonly version: string
+  /** The name of the operating system, and the version of its kernel. */
   readonly system: string
+  readonly kernel: string
   /** RFC 3339 */
   readonly since: string
 }
@@ -57,7 +59,13 @@ const nodeSchema = z.object({
           }),
         )
         .nullish(),
-      nodeInfo: z.object({ kubeletVersion: z.string().nullish(), osImage: z.string().nullish() }).nullish(),
+      nodeInfo: z
+        .object({
+          kubeletVersion: z.string().nullish(),
+          osImage: z.string().nullish(),
+          kernelVersion: z.string().nullish(),
+        })
+        .nullish(),
     })
     .nullish(),
 })
@@ -174,6 +182,7 @@ function nodeRow(object: WireObject): NodeRow | undefined {
     taints: (spec?.taints ?? []).map(({ key, effect }) => `${key}:${effect}`),
     version: status?.nodeInfo?.kubeletVersion ?? '',
     system: status?.nodeInfo?.osImage ?? '',
+    kernel: status?.nodeInfo?.kernelVersion ?? '',
     since: metadata.creationTimestamp ?? '',
   }
 }

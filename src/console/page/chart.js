@@ -23,6 +23,7 @@ class ChartView {
   #when = el('span', { class: 'chart-when' })
   #values
   #lines
+  #area = svg('path', { class: 'chart-area' })
   #cursor = svg('line', { class: 'chart-cursor', y1: 0, y2: height, x1: -1, x2: -1 })
 
   /**
@@ -32,6 +33,7 @@ class ChartView {
   constructor(chart, offset) {
     this.#chart = chart
     this.#offset = offset
+    this.#area.classList.add(`tone-${chart.series[0]?.tone ?? 'main'}`)
     this.#lines = chart.series.map(({ tone }) => svg('path', { class: `chart-line tone-${tone}` }))
     this.#values = chart.series.map(() => el('b', {}))
     const legend = chart.series.map(({ label, tone }, index) =>
@@ -50,6 +52,7 @@ class ChartView {
       ...[0.5, 1].map((share) =>
         svg('line', { class: 'chart-grid', x1: 0, x2: width, y1: height * share - 0.5, y2: height * share - 0.5 }),
       ),
+      this.#area,
       ...this.#lines,
       this.#cursor,
     )
@@ -69,8 +72,9 @@ class ChartView {
     const highest = niceCeiling(Math.max(0, ...series.flat().filter((value) => value !== null)))
     const end = points.at(-1)?.[0] ?? Date.now()
     this.#spanMs = Math.min(Math.max(end - (points[0]?.[0] ?? end), shortestMs), longestMs)
-    for (const [index, values] of series.entries())
-      this.#lines[index]?.setAttribute('d', path(points, values, { highest, endMs: end, spanMs: this.#spanMs }))
+    const runs = series.map((values) => findRuns(points, values, { highest, endMs: end, spanMs: this.#spanMs }))
+    for (const [index, line] of this.#lines.entries()) line.setAttribute('d', linePath(runs[index] ?? []))
+    this.#area.setAttribute('d', areaPath(runs[0] ?? []))
     setText(this.#top, quantity(highest, this.#chart.unit))
     this.#showValues()
   }
@@ -99,31 +103,51 @@ class ChartView {
   #showValues() {
     const point = this.#points[this.#pointed ?? this.#points.length - 1]
     const minutes = Math.round(this.#spanMs / 60_000)
-    setText(this.#when, this.#pointed === undefined || point === undefined ? `${minutes} min` : clock(point[0]))
+    const span = point === undefined ? 'waiting for the first value' : `${minutes} min`
+    setText(this.#when, this.#pointed === undefined || point === undefined ? span : clock(point[0]))
     for (const [index, value] of this.#values.entries())
       setText(value, quantity(point?.[1 + this.#offset + index], this.#chart.unit))
   }
 }
 
 /**
+ * Places the values on the picture, in runs without a gap between their points.
+ *
  * @param {readonly TimedPoint[]} points
  * @param {readonly (number | null)[]} values
  * @param {{ highest: number, endMs: number, spanMs: number }} axes
  */
-function path(points, values, { highest, endMs, spanMs }) {
-  let text = ''
+function findRuns(points, values, { highest, endMs, spanMs }) {
+  /** @type {[x: string, y: string][][]} */
+  const runs = []
   let lastMs = Number.NEGATIVE_INFINITY
   for (const [index, value] of values.entries()) {
     const atMs = points[index]?.[0] ?? 0
     if (value === null) continue
     const x = (width * (1 - (endMs - atMs) / spanMs)).toFixed(1)
     const y = (height - 1 - (highest === 0 ? 0 : (value / highest) * (height - 4))).toFixed(1)
-    const isGap = atMs - lastMs > 2.5 * intervalMs
-    // A lone point is a short line, so that it is seen.
-    text += isGap ? `M${x} ${y}h0.8` : `L${x} ${y}`
+    if (atMs - lastMs > 2.5 * intervalMs) runs.push([])
+    runs.at(-1)?.push([x, y])
     lastMs = atMs
   }
-  return text
+  return runs
+}
+
+/** @param {readonly (readonly [x: string, y: string])[][]} runs */
+function linePath(runs) {
+  // A lone point is a short line, so that it is seen.
+  return runs
+    .map(([[x, y] = ['', ''], ...rest]) => `M${x} ${y}h0.8${rest.map(([x, y]) => `L${x} ${y}`).join('')}`)
+    .join('')
+}
+
+/** @param {readonly (readonly [x: string, y: string])[][]} runs */
+function areaPath(runs) {
+  return runs
+    .map(
+      (run) => `M${run[0]?.[0]} ${height}${run.map(([x, y]) => `L${x} ${y}`).join('')}L${run.at(-1)?.[0]} ${height}Z`,
+    )
+    .join('')
 }
 
 /** @param {number} value */

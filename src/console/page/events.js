@@ -36,7 +36,12 @@ export function createEvents(store) {
       el(
         'div',
         { class: 'table-scroll' },
-        el('table', {}, el('thead', {}, el('tr', {}, ...head)), el('tbody', {}, ...chosen.map(drawEvent))),
+        el(
+          'table',
+          { class: 'stack' },
+          el('thead', {}, el('tr', {}, ...head)),
+          el('tbody', {}, ...chosen.map(drawEvent)),
+        ),
       ),
     )
   }
@@ -69,6 +74,6 @@ function drawEvent({ type, at, subject, reason, message, count: times }) {
     el('td', {}, subject),
     el('td', { class: 'nowrap' }, reason),
     el('td', {}, message),
-    el('td', { class: 'number' }, times > 1 ? count(times) : ''),
+    el('td', { class: 'number', 'data-label': 'Count' }, times > 1 ? count(times) : ''),
   )
 }

@@ -7,11 +7,14 @@ import { createForm, field, input, lines } from './questions.js'
  * Forms of `platnet explain` and `platnet dns query`.
  *
  * @param {Store} store
+ * @param {string | undefined} question what a link asks, as `explainLink` makes it
  */
-export function createExplain({ hello }) {
+export function createExplain({ hello }, question) {
   const questions = new Set(hello?.questions)
+  const flow = createFlowForm()
+  flow.take(question)
   const forms = [
-    ...(questions.has('/explain/flow') ? [createFlowForm()] : []),
+    ...(questions.has('/explain/flow') ? [flow.element] : []),
     ...(questions.has('/explain/url') ? [createUrlForm()] : []),
     ...(questions.has('/dns/explain') ? [createDnsForm()] : []),
   ]
@@ -19,7 +22,16 @@ export function createExplain({ hello }) {
     forms.length > 0
       ? forms
       : [empty('A node answers these', 'Open the console of a node: it knows the rules in its kernel and its DNS.')]
-  return { element: el('div', { class: 'view explain' }, ...content), close: () => {} }
+  return { element: el('div', { class: 'view explain' }, ...content), close: () => {}, select: flow.take }
+}
+
+/**
+ * Where the form of a connection has its destination filled in.
+ *
+ * @param {{ destination: string, port: string, protocol: string }} question
+ */
+export function explainLink(question) {
+  return `#/explain/${encodeURIComponent(String(new URLSearchParams(question)))}`
 }
 
 function createFlowForm() {
@@ -31,7 +43,7 @@ function createFlowForm() {
     { change: () => port.toggleAttribute('disabled', protocol.value === 'ICMP') },
     ...['TCP', 'UDP', 'SCTP', 'ICMP'].map((name) => el('option', {}, name)),
   )
-  return createForm({
+  const element = createForm({
     title: 'Explain a connection',
     note: 'What becomes of the first packet: the Service rules, then the network policies. Ends are addresses or NAMESPACE/POD.',
     fields: [field('From', source), field('To', destination), field('Port', port), field('Protocol', protocol)],
@@ -46,6 +58,17 @@ function createFlowForm() {
     }),
     render: (answer) => [lines(answer.lines)],
   })
+  /** @param {string | undefined} question */
+  const take = (question) => {
+    const asked = new URLSearchParams(question ?? '')
+    if (!asked.has('destination')) return
+    destination.value = asked.get('destination') ?? ''
+    port.value = asked.get('port') ?? ''
+    protocol.value = asked.get('protocol') ?? 'TCP'
+    // The form is on the page only after this view has been put there.
+    setTimeout(() => source.focus())
+  }
+  return { element, take }
 }
 
 function createUrlForm() {

@@ -27,7 +27,12 @@ const views = [
     scopes: ['node', 'cluster'],
     create: (selected) => createServices(store, { selected, open: openService }),
   },
-  { name: 'explain', label: 'Explain', scopes: ['node'], create: () => createExplain(store) },
+  {
+    name: 'explain',
+    label: 'Explain',
+    scopes: ['node'],
+    create: (question) => createExplain(store, question),
+  },
   { name: 'policies', label: 'Policies', scopes: ['node', 'cluster'], create: () => createPolicies() },
   { name: 'events', label: 'Events', scopes: ['cluster'], create: () => createEvents(store) },
 ]

@@ -23,7 +23,12 @@ export function createNodes(store) {
       el(
         'div',
         { class: 'table-scroll' },
-        el('table', {}, el('thead', {}, el('tr', {}, ...head)), el('tbody', {}, ...nodes.map(drawNode))),
+        el(
+          'table',
+          { class: 'stack' },
+          el('thead', {}, el('tr', {}, ...head)),
+          el('tbody', {}, ...nodes.map(drawNode)),
+        ),
       ),
     )
   }
@@ -33,7 +38,19 @@ export function createNodes(store) {
 }
 
 /** @param {any} node */
-function drawNode({ name, isReady, isSchedulable, messages, addresses, podCidrs, taints, version, system, since }) {
+function drawNode({
+  name,
+  isReady,
+  isSchedulable,
+  messages,
+  addresses,
+  podCidrs,
+  taints,
+  version,
+  system,
+  kernel,
+  since,
+}) {
   const notes = [...(isSchedulable ? [] : ['cordoned']), ...taints, ...messages]
   return el(
     'tr',
@@ -45,10 +62,10 @@ function drawNode({ name, isReady, isSchedulable, messages, addresses, podCidrs,
       el('b', {}, name),
       ...notes.map((/** @type {string} */ note) => el('div', { class: 'quiet' }, note)),
     ),
-    el('td', { class: 'mono' }, addresses.join(', ')),
-    el('td', { class: 'mono' }, podCidrs.join(', ')),
-    el('td', {}, system),
-    el('td', {}, version),
-    el('td', {}, ago(since).replace(/ ago$/, '')),
+    el('td', { class: 'mono', 'data-label': 'Addresses' }, addresses.join(', ')),
+    el('td', { class: 'mono', 'data-label': 'Pod networks' }, podCidrs.join(', ')),
+    el('td', { 'data-label': 'System' }, system, kernel && el('div', { class: 'quiet' }, `Linux ${kernel}`)),
+    el('td', { 'data-label': 'Version' }, version),
+    el('td', { 'data-label': 'Age' }, ago(since).replace(/ ago$/, '')),
   )
 }

@@ -12,19 +12,20 @@ import { ago, count, plural } from './format.js'
 export function createOverview(store) {
   const tiles = el('dl', { class: 'tiles' })
   const parts = el('ul', { class: 'parts' })
+  const healthy = el('span', { class: 'badge' })
   const problems = el('section', { class: 'panel problems' })
   const charts = createCharts(store.hello?.charts ?? [])
   const element = el(
     'div',
     { class: 'view overview' },
     tiles,
-    el('div', { class: 'columns' }, el('section', { class: 'panel' }, el('h2', {}, 'Parts'), parts), problems),
+    el('div', { class: 'columns' }, el('section', { class: 'panel' }, el('h2', {}, 'Parts', healthy), parts), problems),
     charts.element,
   )
   const draw = () => {
     const status = store.documents.get('status')
     drawTiles(tiles, store, status)
-    drawParts(parts, status)
+    drawParts(parts, healthy, status)
     drawProblems(problems, status)
   }
   const ends = [
@@ -53,12 +54,12 @@ export function createOverview(store) {
 function drawTiles(tiles, store, status) {
   const wanted = [...serviceTiles(store), ...nodeTiles(store), ...statusTiles(status)]
   while (tiles.children.length > wanted.length) tiles.lastElementChild?.remove()
-  for (const [index, { label, value, note, tone }] of wanted.entries()) {
+  for (const [index, { label, value, note, tone, view }] of wanted.entries()) {
     const tile = tiles.children[index] ?? newTile(tiles)
     const [name, figure, more] = tile.children
     if (name && figure && more) {
       setText(name, label)
-      setText(figure, value)
+      fillChanged(figure, view === undefined ? value : el('a', { href: `#/${view}` }, value))
       setText(more, note)
     }
     tile.className = `tile ${tone ?? ''}`
@@ -73,7 +74,7 @@ function newTile(tiles) {
 }
 
 /**
- * @typedef {{ label: string, value: string, note: string, tone?: string }} Tile
+ * @typedef {{ label: string, value: string, note: string, tone?: string, view?: string }} Tile
  * @param {Store} store
  * @returns {Tile[]}
  */
@@ -91,6 +92,7 @@ function serviceTiles({ rows, complete, synced }) {
       label: 'Services',
       value: count(rows.size),
       note: endpointsNote(none, partly),
+      view: 'services',
       ...(none + partly > 0 && { tone: 'warn' }),
     },
     {
@@ -107,8 +109,8 @@ function serviceTiles({ rows, complete, synced }) {
  * @param {number} partly
  */
 function endpointsNote(none, partly) {
-  const notes = [none > 0 && `${count(none)} without endpoints`, partly > 0 && `${count(partly)} incomplete`]
-  return notes.filter(Boolean).join(', ') || 'all have endpoints'
+  const notes = [none > 0 && `${count(none)} not answering`, partly > 0 && `${count(partly)} incomplete`]
+  return notes.filter(Boolean).join(', ') || 'all answer'
 }
 
 /**
@@ -121,7 +123,7 @@ function nodeTiles({ documents }) {
   if (nodes === undefined) return []
   const ready = nodes.filter(({ isReady }) => isReady).length
   const tone = ready < nodes.length ? { tone: 'bad' } : {}
-  return [{ label: 'Nodes ready', value: count(ready), note: `of ${count(nodes.length)}`, ...tone }]
+  return [{ label: 'Nodes ready', value: count(ready), note: `of ${count(nodes.length)}`, view: 'nodes', ...tone }]
 }
 
 /**
@@ -155,12 +157,13 @@ function statusTiles(status) {
 /** @param {any} policy */
 function policyTile({ policies, obstacles, isolated, localPods }) {
   if (obstacles.length > 0)
-    return { label: 'Network policies', value: count(policies), note: 'NOT enforced', tone: 'bad' }
+    return { label: 'Network policies', value: count(policies), note: 'NOT enforced', tone: 'bad', view: 'policies' }
   const { ingress, egress } = isolated
   return {
     label: 'Network policies',
     value: count(policies),
     note: `${count(ingress)} in, ${count(egress)} out isolated of ${plural(localPods, 'pod')}`,
+    view: 'policies',
   }
 }
 
@@ -179,11 +182,14 @@ const tones = { ok: 'good', degraded: 'bad', unknown: 'warn', stopped: 'idle' }
 
 /**
  * @param {HTMLElement} list
+ * @param {HTMLElement} badge
  * @param {any} status
  */
-function drawParts(list, status) {
+function drawParts(list, badge, status) {
   const isOk = (/** @type {[string, any]} */ [, { level }]) => Number(level === 'ok')
   const components = Object.entries(status?.components ?? {}).sort((one, other) => isOk(one) - isOk(other))
+  const good = components.filter(([, { level }]) => level === 'ok').length
+  setText(badge, good === components.length ? `${good} ok` : `${good} of ${components.length} ok`)
   fillChanged(
     list,
     ...components.map(([name, health]) =>

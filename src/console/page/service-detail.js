@@ -1,4 +1,5 @@
 import { el, failure, fill, fillChanged, sign } from './dom.js'
+import { explainLink } from './explain.js'
 import { createFlow } from './flow.js'
 import { ago, count, plural, quantity } from './format.js'
 import { ask } from './stream.js'
@@ -36,9 +37,9 @@ const maxRows = 200
  * One Service: a picture of where its connections go, and for each endpoint why it is in or out.
  *
  * @param {string} key
- * @param {() => void} onClose
+ * @param {{ canExplain: boolean, onClose: () => void }} options
  */
-export function createServiceDetail(key, onClose) {
+export function createServiceDetail(key, { canExplain, onClose }) {
   const content = el('div', { class: 'detail-content' }, el('p', { class: 'quiet' }, 'Loading …'))
   const element = el(
     'div',
@@ -53,7 +54,7 @@ export function createServiceDetail(key, onClose) {
   )
   const ended = new AbortController()
   const rates = new Rates()
-  const views = new FamilyViews()
+  const views = new FamilyViews(canExplain)
   let isAsking = false
   const refresh = async () => {
     if (isAsking || ended.signal.aborted) return
@@ -116,13 +117,24 @@ class PortView {
   #head = el('h3', {})
   #refusals = el('div', {})
   #table = el('div', {})
+  #canExplain
   element = el('section', { class: 'port' }, this.#head, this.#refusals, this.#flow.element, this.#table)
+
+  /** @param {boolean} canExplain */
+  constructor(canExplain) {
+    this.#canExplain = canExplain
+  }
 
   /** @param {Port} port */
   draw(port) {
     const used = port.endpoints.filter(({ isUsed }) => isUsed).length
     const summary = `${count(used)} of ${plural(port.endpoints.length, 'endpoint')} used`
-    fillChanged(this.#head, `${port.servicePort}/${port.protocol} `, el('span', { class: 'quiet' }, summary))
+    fillChanged(
+      this.#head,
+      `${port.servicePort}/${port.protocol} `,
+      el('span', { class: 'quiet' }, summary),
+      this.#canExplain && explainPort(port),
+    )
     fillChanged(this.#refusals, ...port.refusals.map((text) => el('p', { class: 'refusal' }, text)))
     this.#flow.draw(port)
     fillChanged(this.#table, port.endpoints.length > 0 && endpointTable(port.endpoints))
@@ -135,7 +147,13 @@ class FamilyViews {
   #ports = el('div', {})
   /** @type {Map<string, PortView>} */
   #views = new Map()
+  #canExplain
   element = el('div', {}, this.#notes, this.#ports)
+
+  /** @param {boolean} canExplain */
+  constructor(canExplain) {
+    this.#canExplain = canExplain
+  }
 
   /** @param {Family[]} families */
   draw(families) {
@@ -145,7 +163,7 @@ class FamilyViews {
       ports.map((port) => ({ id: `${family}/${port.servicePort}/${port.protocol}`, port })),
     )
     for (const { id, port } of wanted) {
-      const view = this.#views.get(id) ?? new PortView()
+      const view = this.#views.get(id) ?? new PortView(this.#canExplain)
       this.#views.set(id, view)
       view.draw(port)
       if (view.element.parentElement !== this.#ports) this.#ports.append(view.element)
@@ -157,6 +175,18 @@ class FamilyViews {
       this.#views.delete(id)
     }
   }
+}
+
+/**
+ * A link to the form that explains a connection to the first address of a port.
+ *
+ * @param {Port} port
+ */
+function explainPort({ addresses, protocol }) {
+  const [, inBrackets, plain, port] = /(?:\[([0-9a-f:.]+)\]|([0-9.]+)):(\d+)/.exec(addresses[0] ?? '') ?? []
+  const destination = inBrackets ?? plain
+  if (destination === undefined || port === undefined) return undefined
+  return el('a', { class: 'explain-link', href: explainLink({ destination, port, protocol }) }, 'Explain a connection')
 }
 
 /**

@@ -9,7 +9,7 @@ import { VirtualList } from './virtual-list.js'
 /** @type {Record<ServiceState, { tone: 'good' | 'warn' | 'bad' | 'idle', word: string }>} */
 const states = {
   ok: { tone: 'good', word: 'all endpoints ready' },
-  partly: { tone: 'warn', word: 'some endpoints not ready' },
+  partly: { tone: 'warn', word: 'some endpoints or ports do not answer' },
   none: { tone: 'bad', word: 'no endpoint answers' },
   idle: { tone: 'idle', word: 'no address of its own' },
 }
@@ -18,7 +18,7 @@ const states = {
 const choices = {
   All: () => true,
   Incomplete: ([, , , , , , state]) => state === 'partly' || state === 'none',
-  'Without endpoints': ([, , , , , , state]) => state === 'none',
+  'Not answering': ([, , , , , , state]) => state === 'none',
 }
 
 /**
@@ -104,7 +104,13 @@ class ServicesView {
   select(key) {
     this.#detail?.close()
     this.#selected = key
-    this.#detail = key === undefined ? undefined : createServiceDetail(key, () => this.#open(undefined))
+    this.#detail =
+      key === undefined
+        ? undefined
+        : createServiceDetail(key, {
+            canExplain: this.#store.hello?.questions.includes('/explain/flow') === true,
+            onClose: () => this.#open(undefined),
+          })
     this.#detailPane.replaceChildren(...(this.#detail ? [this.#detail.element] : []))
     this.#detailPane.hidden = this.#detail === undefined
     this.element.classList.toggle('with-detail', this.#detail !== undefined)

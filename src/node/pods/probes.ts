@@ -38,7 +38,9 @@ export async function runProbe(probe: ProbeSpec, target: ProbeTarget): Promise<P
 
 async function probeExec(command: readonly string[], timeoutMs: number, { exec }: ProbeTarget): Promise<ProbeFailure> {
   const { exitCode, output } = await exec(command, timeoutMs)
-  return exitCode === 0 ? undefined : `${command[0]} exited with ${exitCode}: ${output.trim().slice(0, 200)}`
+  if (exitCode === 0) return undefined
+  const said = output.trim().slice(0, 200)
+  return `${command[0]} exited with ${exitCode}${said === '' ? '' : `: ${said}`}`
 }
 
 /**

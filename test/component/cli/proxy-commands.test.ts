@@ -215,7 +215,7 @@ describe('the commands that ask the running proxy', () => {
       ['10.96.0.11:80', /default\/empty:http: connections are refused: no EndpointSlice belongs to it/],
       ['10.96.0.12:80', /what goes to its cluster IP is dropped: traffic policy Local, and no endpoint is on n1\./],
       ['10.96.0.12:80', /10\.244\.1\.2:8080 \(on n2\): not used: traffic policy Local, and it is not on this node/],
-      ['10.96.0.13:80', /its EndpointSlices have no port "http"\/TCP, only "web"\/TCP/],
+      ['10.96.0.13:80', /its EndpointSlices have no TCP port "http", only a TCP port "web"/],
       ['10.96.0.14:80', /none of its endpoints is ready, and none that terminates still serves/],
       ['10.96.0.14:80', /10\.244\.1\.3:8080 \(on n2\): not used: it is not ready/],
       [

@@ -159,6 +159,44 @@ async function askAll(page: Page): Promise<void> {
   await waitIn(page, 'document.querySelectorAll(".answer > *").length >= 3')
 }
 
+test('On a phone no cell of Nodes and Events is out of sight.', options, async (context) => {
+  const { url } = await serve(context, servicesOf(5), 'cluster')
+  const { page } = await openBrowser(context, { width: 360, height: 740 })
+  for (const [view, cells] of [
+    ['nodes', 6],
+    ['events', 5],
+  ] as const) {
+    await page.goto(`${url}#/${view}`)
+    await page.waitForSelector('tbody td >> visible=true')
+    const seen = await page.evaluate<number>(
+      `[...document.querySelectorAll('tbody td')].filter((cell) => {
+        const { right, width } = cell.getBoundingClientRect()
+        return width > 0 && right <= innerWidth
+      }).length`,
+    )
+    assert.equal(seen, cells, view)
+  }
+})
+
+test(
+  'A figure leads to its view, and a Service to the form that explains a connection to it.',
+  options,
+  async (context) => {
+    const { url } = await serve(context, servicesOf(5))
+    const { page } = await openBrowser(context)
+    await page.goto(`${url}#/overview`)
+    await page.locator('.tile', { hasText: 'Network policies' }).click()
+    await page.waitForSelector('.policies')
+    await page.goto(`${url}#/services/default%2Fweb-00001`)
+    await page.locator('.explain-link').click()
+    await waitIn(page, `document.activeElement?.matches('.question input')`)
+    const filled = await page.evaluate<string[]>(
+      `[...document.querySelector('form').querySelectorAll('input, select')].map(({ value }) => value)`,
+    )
+    assert.deepEqual(filled, ['', '10.96.0.1', '80', 'TCP'])
+  },
+)
+
 test('All is reached and used with the keyboard alone.', options, async (context) => {
   const { url } = await serve(context, servicesOf(300))
   const { page } = await openBrowser(context)

@@ -41,6 +41,15 @@ describe('a Service explained without the view of a node', () => {
       explainInCluster(service, slices)[0]?.ports[0]?.refusals[0] ?? ''
     assert.match(refusals([]), /^connections are refused: no EndpointSlice belongs to it/)
     const other = { ...service, ports: [{ name: 'http', protocol: 'TCP' as const, port: 80 }] }
-    assert.match(refusals([sliceOf(other, [endpointAt('10.244.0.1')])]), /have no port "admin"\/TCP, only "http"\/TCP/)
+    assert.match(
+      refusals([sliceOf(other, [endpointAt('10.244.0.1')])]),
+      /have no TCP port "admin", only a TCP port "http";/,
+    )
+    const unnamed = { ...service, ports: [{ name: '', protocol: 'TCP' as const, port: 81 }] }
+    const none = { ...sliceOf(other, [endpointAt('10.244.0.1')]), ports: [] }
+    assert.match(
+      explainInCluster(unnamed, [none])[0]?.ports[0]?.refusals[0] ?? '',
+      /have no TCP port without a name; no pod may have/,
+    )
   })
 })

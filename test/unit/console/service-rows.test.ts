@@ -30,6 +30,18 @@ describe('a Service as a row', () => {
     assert.deepEqual(rowOf({ publishNotReadyAddresses: true }, unready).slice(4, 7), [1, 1, 'ok'])
   })
 
+  test('a port that no endpoint has refuses connections, however many endpoints are ready', () => {
+    const port = (name: string, number: number) => ({ name, protocol: 'TCP' as const, port: number })
+    const [known] = serviceAt(1).ports
+    assert.ok(known)
+    const rest = (ports: Service['ports'], changes: Partial<Service> = {}, endpoints = [ready]) =>
+      serviceRow(serviceAt(1, { ports, ...changes }), [sliceOf(serviceAt(1), endpoints)]).slice(4)
+    assert.deepEqual(rest([port('other', 81)]), [1, 1, 'none', 'no endpoint has 81/TCP'])
+    assert.deepEqual(rest([known, port('other', 81)]), [1, 1, 'partly', 'no endpoint has 81/TCP'])
+    assert.deepEqual(rest([port('other', 81)], {}, []), [0, 0, 'none', ''])
+    assert.deepEqual(rest([port('other', 81)], { headless: true, clusterIps: [] }), [1, 1, 'ok', ''])
+  })
+
   test('says where only endpoints that terminate answer', () => {
     assert.deepEqual(rowOf({}, draining).slice(4), [0, 1, 'ok', 'only terminating'])
   })

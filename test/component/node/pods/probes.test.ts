@@ -137,6 +137,7 @@ test('an exec probe depends on the exit code, and its failure has the output', a
   const exec = { command: ['check', '--all'] }
   assert.equal(await ask({ exec }, {}, async () => ({ exitCode: 0, output: 'fine' })), undefined)
   assert.equal(await ask({ exec }, {}, async () => ({ exitCode: 2, output: 'bad\n' })), 'check exited with 2: bad')
+  assert.equal(await ask({ exec }, {}, async () => ({ exitCode: 1, output: ' \n' })), 'check exited with 1')
   assert.match((await ask({ exec })) ?? '', /nothing was to be run/)
 })
 
