@@ -89,7 +89,8 @@ async function start(command: string, port: number, flags: readonly string[]): P
 }
 
 async function startAll(): Promise<IdleFigures['starts']> {
-  const cni = ['--cni-conf-dir', `${dataDir}/net.d`, '--cni-cache-dir', `${dataDir}/cni`]
+  // Not below the data directory, whose every write would wake the watch of the folder.
+  const cni = ['--cni-conf-dir', '/run/cni/net.d', '--cni-cache-dir', '/run/cni/cache']
   const node = ['--control-socket', controlSocket, '--node-ip', nodeAddress, ...cni]
   if (mode === 'run') return [{ command: 'run', ms: await start('run', 10_250, node) }]
   const serverMs = await start('server', 6443, [])

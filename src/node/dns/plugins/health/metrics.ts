@@ -1,4 +1,4 @@
-import { get } from 'node:http'
+import { Agent, get } from 'node:http'
 import { Periodic } from '../../../../loop/periodic.ts'
 import type { MetricSpec } from '../../../../model/metric-spec.ts'
 import { createHistogram, observe, slimTimeBounds } from '../../metrics/buckets.ts'
@@ -25,12 +25,15 @@ const timeoutMs = 5_000
 export class HealthProbe {
   readonly #seconds = createHistogram(slimTimeBounds)
   readonly #loop: Periodic
+  /** One connection, kept: a new one each second would be most of the work. */
+  readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 })
   #failures = 0
 
   constructor({ address, port }: { readonly address: string; readonly port: number }) {
+    const place = { host: address, port, agent: this.#agent }
     const job = async () => {
       const startedMs = performance.now()
-      if (!(await isAnswering(address, port))) this.#failures += 1
+      if (!(await isAnswering(place))) this.#failures += 1
       observe(this.#seconds, (performance.now() - startedMs) / 1000)
     }
     this.#loop = new Periodic(job, { intervalMs: 1_000, onError: () => {} })
@@ -40,8 +43,9 @@ export class HealthProbe {
     this.#loop.start()
   }
 
-  stop(scope: { signal: AbortSignal }): Promise<void> {
-    return this.#loop.stop(scope)
+  async stop(scope: { signal: AbortSignal }): Promise<void> {
+    await this.#loop.stop(scope)
+    this.#agent.destroy()
   }
 
   *series(): Iterable<Series> {
@@ -51,15 +55,20 @@ export class HealthProbe {
   }
 }
 
-function isAnswering(host: string, port: number): Promise<boolean> {
+interface Place {
+  readonly host: string
+  readonly port: number
+  readonly agent: Agent
+}
+
+/** A kept connection may have been closed meanwhile, so its failure says nothing: a new one is tried. */
+function isAnswering(place: Place): Promise<boolean> {
   return new Promise((resolve) => {
-    const request = get(
-      { host, port, path: '/health', agent: false, signal: AbortSignal.timeout(timeoutMs) },
-      (response) => {
-        response.resume()
-        resolve(response.statusCode === 200)
-      },
-    )
-    request.once('error', () => resolve(false))
+    const signal = AbortSignal.timeout(timeoutMs)
+    const request = get({ ...place, path: '/health', signal }, (response) => {
+      response.resume()
+      resolve(response.statusCode === 200)
+    })
+    request.once('error', () => resolve(request.reusedSocket && !signal.aborted && isAnswering(place)))
   })
 }
