@@ -10,6 +10,7 @@ import { benchPods } from './pods/pods.ts'
 import { benchPolicy } from './policy/policy.ts'
 import { benchProxy } from './proxy/proxy.ts'
 import { type BenchReport, printTable } from './report.ts'
+import { benchTracing } from './tracing/tracing.ts'
 
 const benches: Readonly<Record<string, () => Promise<BenchReport>>> = {
   api: benchApi,
@@ -21,6 +22,7 @@ const benches: Readonly<Record<string, () => Promise<BenchReport>>> = {
   pods: benchPods,
   policy: benchPolicy,
   proxy: benchProxy,
+  tracing: benchTracing,
 }
 
 // As in scripts/test.ts: `node:ffi` is experimental, which each process would say.

@@ -1,5 +1,5 @@
-// The cost of tracing: processor time of one API create, one forwarded DNS query and the spans of one change, by the share of traces that are
-// exported. Prints a Markdown table. `node bench/tracing/cost.program.ts`
+// The inner part of `npm run bench -- tracing`: processor time of one API create, one forwarded DNS query and the spans of one change, by the
+// share of traces that are exported. Prints its figures as one line of JSON.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -14,6 +14,7 @@ import { startGrpcCollector } from '../../test/helpers/otlp-collector.ts'
 import { PlatnetServer, residentMiB } from '../../test/helpers/platnet-server.ts'
 import { startTestTracing } from '../../test/helpers/tracing-env.ts'
 import { answerBytes } from '../../test/helpers/upstream-messages.ts'
+import type { TracingFigure } from './tracing.ts'
 
 const shares = [undefined, 0.01, 1] as const
 type Share = (typeof shares)[number]
@@ -58,13 +59,12 @@ async function measureCreates(share: Share, count: number) {
     await Promise.all(Array.from({ length: 16 }, worker))
   }
   await createMany(0, 500)
-  const before = { cpuMs: processorMs(server.pid), atMs: performance.now() }
+  const beforeMs = processorMs(server.pid)
   await createMany(500, 500 + count)
-  const seconds = (performance.now() - before.atMs) / 1000
-  const cpuMs = processorMs(server.pid) - before.cpuMs
+  const cpuMs = processorMs(server.pid) - beforeMs
   await server.stop('SIGTERM')
   rmSync(dataDir, { recursive: true })
-  return { readyMs, restMiB, microseconds: (cpuMs * 1000) / count, perSecond: count / seconds }
+  return { readyMs, restMiB, microseconds: (cpuMs * 1000) / count }
 }
 
 async function withTracer<T>(share: Share, work: (tracer: Tracer) => Promise<T>): Promise<T> {
@@ -132,46 +132,32 @@ async function inTurn<T>(measure: (share: Share) => Promise<T>, by: (result: T) 
   })
 }
 
-function row(name: string, values: readonly string[]): void {
-  process.stdout.write(`| ${[name, ...values].join(' | ')} |\n`)
-}
-
-row('', ['off', '1 %', '100 %'])
-row('---', ['---', '---', '---'])
 const creates = await inTurn(
   (share) => measureCreates(share, 3000),
   ({ microseconds }) => microseconds,
-)
-row(
-  'API create, processor time of the server',
-  creates.map(({ microseconds }) => `${microseconds.toFixed(0)} µs`),
-)
-row(
-  'API creates a second, 16 connections',
-  creates.map(({ perSecond }) => perSecond.toFixed(0)),
-)
-row(
-  'API server, start to ready',
-  creates.map(({ readyMs }) => `${readyMs.toFixed(0)} ms`),
-)
-row(
-  'API server, memory when ready',
-  creates.map(({ restMiB }) => `${restMiB.toFixed(0)} MiB`),
 )
 const queries = await inTurn(
   (share) => measureQueries(share, 4000),
   (cpu) => cpu,
 )
-row(
-  'forwarded DNS query, processor time of server, client and upstream',
-  queries.map((cpu) => `${cpu.toFixed(0)} µs`),
-)
 const steps = await inTurn(
   (share) => measureSteps(share, 200_000),
   (cpu) => cpu,
 )
-row(
-  'the four spans of a change on an agent',
-  steps.map((cpu) => `${cpu.toFixed(2)} µs`),
-)
+const figures: readonly TracingFigure[] = [
+  {
+    metric: 'API create: processor time of the server',
+    unit: 'µs',
+    byShare: creates.map(({ microseconds }) => microseconds),
+  },
+  { metric: 'API server: start to ready', unit: 'ms', byShare: creates.map(({ readyMs }) => readyMs) },
+  { metric: 'API server: memory when ready', unit: 'MiB', byShare: creates.map(({ restMiB }) => restMiB) },
+  {
+    metric: 'forwarded DNS query: processor time of server, client and upstream',
+    unit: 'µs',
+    byShare: queries,
+  },
+  { metric: 'the four spans of a change on an agent', unit: 'µs', byShare: steps },
+]
+process.stdout.write(`${JSON.stringify(figures)}\n`)
 process.exit()
