@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type RunningProgram, runProgram } from '../../src/host/index.ts'
-import { usageOf } from '../proxy/targets.ts'
+import { usageOf } from '../proxy/usage.ts'
 import { Prober } from './prober.ts'
 import { folder, type ProxyPorts } from './scene.ts'
 

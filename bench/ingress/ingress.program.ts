@@ -7,7 +7,7 @@ import { type RunningProgram, runProgram } from '../../src/host/index.ts'
 import { findFreePort } from '../../test/helpers/free-port.ts'
 import { PlatnetServer } from '../../test/helpers/platnet-server.ts'
 import { inParallel } from '../in-parallel.ts'
-import { usageOf } from '../proxy/targets.ts'
+import { usageOf } from '../proxy/usage.ts'
 import {
   type BenchReport,
   type BenchRow,

@@ -3,7 +3,7 @@ import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { RunningProgram } from '../../src/host/index.ts'
 import { nodeAddress } from '../proxy/node-lab.ts'
-import { usageOf } from '../proxy/targets.ts'
+import { usageOf } from '../proxy/usage.ts'
 import type { PolicyLab } from './node-lab.ts'
 
 const controlSocket = '/run/platnet-policy-bench.sock'

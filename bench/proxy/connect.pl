@@ -1,7 +1,7 @@
 # Connects to Services and is every endpoint itself, on port 8080 of all addresses: no process has to be woken while connect() lasts, so that what is
 # measured is the kernel's way for packets. Each line of the input is one order:
 #   time PORT ADDRESS...         answers with the microseconds of each connect(), or "failed", one after the other
-#   until ADDRESS PORT ENDPOINT  connects until that endpoint is reached, and says "seen"
+#   until ADDRESS PORT ENDPOINT [SECONDS]  connects until that endpoint is reached, and says "seen", or "late" after so many seconds
 #   gone ADDRESS PORT ENDPOINT   connects until only others were reached 60 times, and says after how many milliseconds it was last
 use strict; use warnings;
 use Socket;
@@ -59,12 +59,15 @@ while (my $line = <STDIN>) {
     }
     printf "%.2f\n", 1000 * ($last - $started);
   } else {
-    my ($address, $port, $endpoint) = @words;
-    for (my $tries = 1; ; $tries++) {
+    my ($address, $port, $endpoint, $seconds) = @words;
+    my $started = clock_gettime(CLOCK_MONOTONIC);
+    my $answer;
+    for (my $tries = 1; !$answer; $tries++) {
       my (undef, $reached) = attempt($address, $port);
-      last if defined $reached && $reached eq $endpoint;
-      usleep(1000) if $tries % 8 == 0;
+      if (defined $reached && $reached eq $endpoint) { $answer = 'seen' }
+      elsif ($seconds && clock_gettime(CLOCK_MONOTONIC) - $started > $seconds) { $answer = 'late' }
+      elsif ($tries % 8 == 0) { usleep(1000) }
     }
-    print "seen\n";
+    print "$answer\n";
   }
 }

@@ -2,13 +2,15 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { RunningProgram } from '../../src/host/index.ts'
 import { describeError } from '../../src/model/errors.ts'
 import { percentile } from '../report.ts'
-import { timeBareRestores } from './bare-restore.ts'
 import { type BenchCluster, clusterIp, endpointAddress } from './cluster.ts'
+import { CommitCount } from './commit-count.ts'
 import { NodeLab } from './node-lab.ts'
-import { type ProxyTarget, usageOf } from './targets.ts'
+import { timeSteadyChanges } from './steady-changes.ts'
+import type { ProxyTarget } from './targets.ts'
+import { kernelMemoryMiB, usageOf } from './usage.ts'
 
 /** What may be measured of a proxy that has written everything once; all of it unless `BENCH_PROXY_PARTS` says which. */
-const parts = (process.env['BENCH_PROXY_PARTS'] ?? 'connect,change,idle,restart').split(',')
+const parts = (process.env['BENCH_PROXY_PARTS'] ?? 'connect,change,rate,idle,restart').split(',')
 const changes = 60
 /** A proxy that needs seconds for a change makes fewer of them. */
 const changesSeconds = 60
@@ -34,9 +36,18 @@ export interface Figures {
   readonly residentMiB: number
   readonly idleCpuPercent: number
   readonly restartMs: number
-  /** Of a bare write of one chain into the same rules; none of a proxy that has no such chains. */
-  readonly bareRestoreP50Ms: number
-  readonly bareRestoreP99Ms: number
+  /** Commits to the kernel's tables from the restart until it was ready, and two seconds more. */
+  readonly restartCommits: number
+  /** Of the smallest write of a change into the same rules, by itself; none of the peers. */
+  readonly bareWriteP50Ms: number
+  readonly bareWriteP99Ms: number
+  /** What rules and elements take, by the whole machine's figure. */
+  readonly kernelMiB: number
+  readonly steadyPerSecond: number
+  readonly steadyLagP50Ms: number
+  readonly steadyLagP99Ms: number
+  readonly steadyLost: number
+  readonly steadyCpuPercent: number
 }
 
 /** What was measured, and why the rest was not. */
@@ -67,23 +78,30 @@ async function* measureInTurn(
   signal.addEventListener('abort', () => lab.stopProbe(), { once: true })
   try {
     await lab.create()
+    const kernelMiB = kernelMemoryMiB()
     const startedMs = performance.now()
     program = await target.start(lab)
     await untilLastAnswers(lab, cluster)
     yield { firstSyncMs: performance.now() - startedMs }
     await target.untilReady(cluster, signal)
     await sleep(2_000)
+    yield { kernelMiB: kernelMemoryMiB() - kernelMiB }
     if (parts.includes('connect')) yield await timeConnects(lab, cluster)
+    if (target.isFixed) return
     if (parts.includes('change')) yield await timeChanges(lab, cluster)
     if (parts.includes('change') && cluster.size.endpoints > 1) yield await timeRemovals(lab, cluster)
+    if (parts.includes('rate')) yield await timeSteadyChanges(lab, cluster, program.pid)
     if (parts.includes('idle')) yield await measureIdle(program.pid)
     if (!parts.includes('restart')) return
     await kill(program)
-    if (target.writesOurChains) yield await measureBareRestores(lab)
+    if (target.timeBareWrites) yield bareWrites(await target.timeBareWrites(lab.netns))
+    const commits = await CommitCount.start(lab)
     const restartedMs = performance.now()
     program = await target.start(lab)
     await target.untilReady(cluster, signal)
     yield { restartMs: performance.now() - restartedMs }
+    await sleep(2_000)
+    yield { restartCommits: commits.stop() }
   } finally {
     if (program) await kill(program)
     await lab.remove()
@@ -143,9 +161,8 @@ async function timeRemovals(lab: NodeLab, cluster: BenchCluster): Promise<Partia
   }
 }
 
-async function measureBareRestores(lab: NodeLab): Promise<Partial<Figures>> {
-  const tookMs = await timeBareRestores(lab.netns)
-  return { bareRestoreP50Ms: percentile(tookMs, 0.5), bareRestoreP99Ms: percentile(tookMs, 0.99) }
+function bareWrites(tookMs: readonly number[]): Partial<Figures> {
+  return { bareWriteP50Ms: percentile(tookMs, 0.5), bareWriteP99Ms: percentile(tookMs, 0.99) }
 }
 
 async function timeConnects(lab: NodeLab, { size }: BenchCluster): Promise<Partial<Figures>> {

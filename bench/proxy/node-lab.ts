@@ -50,6 +50,11 @@ export class NodeLab {
     await this.#ask(`until ${address} 80 ${endpoint}`)
   }
 
+  /** Whether this endpoint answers for the Service within some seconds. */
+  async isReached(address: string, endpoint: string, seconds: number): Promise<boolean> {
+    return (await this.#ask(`until ${address} 80 ${endpoint} ${seconds}`)) === 'seen'
+  }
+
   /** Milliseconds until this endpoint answered for the Service for the last time. Some endpoint has to answer. */
   async timeUntilGone(address: string, endpoint: string): Promise<number> {
     return Number(await this.#ask(`gone ${address} 80 ${endpoint}`))

@@ -7,15 +7,24 @@ import { findFreePort } from '../../test/helpers/free-port.ts'
 import { type AdminAccess, PlatnetServer } from '../../test/helpers/platnet-server.ts'
 import type { BenchReport } from '../report.ts'
 import { BenchCluster, type Size } from './cluster.ts'
+import { handWrittenTarget } from './hand-written.ts'
 import { measureProxy, type Outcome } from './measure.ts'
 import { serverAddress } from './node-lab.ts'
 import { reportRows } from './rows.ts'
-import { isPeerBuilt, kubeProxyForms, kubeProxyTarget, type ProxyTarget, platnetTarget } from './targets.ts'
+import {
+  isPeerBuilt,
+  kubeProxyForms,
+  kubeProxyTarget,
+  type ProxyTarget,
+  platnetModes,
+  platnetTarget,
+} from './targets.ts'
 
-const grid = (process.env['BENCH_PROXY_GRID'] ?? '1000x4,5000x4,10000x2,30000x1').split(',').map(parseSize)
+const grid = (process.env['BENCH_PROXY_GRID'] ?? '1000x4,10000x2,30000x3').split(',').map(parseSize)
 /** What hangs must not keep the others from being measured. */
 const cellSeconds = Number(process.env['BENCH_PROXY_CELL_SECONDS'] ?? '600')
-const peers = (process.env['BENCH_PROXY_PEERS'] ?? 'iptables,nftables').split(',')
+const peers = (process.env['BENCH_PROXY_PEERS'] ?? 'iptables,nftables,by-hand').split(',')
+const modes = (process.env['BENCH_PROXY_MODES'] ?? 'nftables,iptables').split(',')
 
 function parseSize(text: string): Size {
   const [services = Number.NaN, endpoints = Number.NaN] = text.split('x').map(Number)
@@ -29,9 +38,13 @@ async function startServer(folder: string): Promise<{ server: PlatnetServer; acc
   return { server, access: await server.start() }
 }
 
-function targets(kubeconfig: string): ProxyTarget[] {
+function targets(kubeconfig: string, size: Size): ProxyTarget[] {
   const kubeProxies = kubeProxyForms.filter((form) => peers.includes(form) && isPeerBuilt())
-  return [platnetTarget(kubeconfig), ...kubeProxies.map((form) => kubeProxyTarget(kubeconfig, form))]
+  return [
+    ...platnetModes.filter((mode) => modes.includes(mode)).map((mode) => platnetTarget(kubeconfig, mode)),
+    ...kubeProxies.map((form) => kubeProxyTarget(kubeconfig, form)),
+    ...(peers.includes('by-hand') ? [handWrittenTarget(size)] : []),
+  ]
 }
 
 async function measureSize(size: Size): Promise<Map<string, Outcome>> {
@@ -41,7 +54,7 @@ async function measureSize(size: Size): Promise<Map<string, Outcome>> {
   try {
     await cluster.create()
     const outcomes = new Map<string, Outcome>()
-    for (const target of targets(join(folder, 'admin.kubeconfig')))
+    for (const target of targets(join(folder, 'admin.kubeconfig'), size))
       outcomes.set(target.name, await measureCell(target, cluster))
     return outcomes
   } finally {

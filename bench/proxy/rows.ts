@@ -13,11 +13,18 @@ const metrics: readonly (readonly [key: keyof Figures, metric: string, unit: str
   ['removalP99Ms', 'one endpoint gone, API answer to its last packet, p99', 'ms'],
   ['additionP50Ms', 'one endpoint more, API answer to packet, p50', 'ms'],
   ['additionP99Ms', 'one endpoint more, API answer to packet, p99', 'ms'],
-  ['bareRestoreP50Ms', 'iptables-restore of one chain into the same rules, p50', 'ms'],
-  ['bareRestoreP99Ms', 'iptables-restore of one chain into the same rules, p99', 'ms'],
+  ['bareWriteP50Ms', 'of it the write alone (elements; iptables-restore of one chain), p50', 'ms'],
+  ['bareWriteP99Ms', 'of it the write alone (elements; iptables-restore of one chain), p99', 'ms'],
+  ['steadyPerSecond', 'steady changes: made each second', ''],
+  ['steadyLagP50Ms', 'steady changes: API answer to packet, p50', 'ms'],
+  ['steadyLagP99Ms', 'steady changes: API answer to packet, p99', 'ms'],
+  ['steadyLost', 'steady changes: Services that do not follow 5 s after the last', ''],
+  ['steadyCpuPercent', 'steady changes: CPU', '% of a core'],
+  ['kernelMiB', 'kernel memory (unreclaimable slab) by the first sync', 'MiB'],
   ['residentMiB', 'resident memory', 'MiB'],
   ['idleCpuPercent', 'CPU while nothing changes', '% of a core'],
   ['restartMs', 'restart with rules in place, to ready', 'ms'],
+  ['restartCommits', 'restart with rules in place: commits to the kernel', ''],
 ]
 
 /** A row for each figure of ours and each peer that has it too, ours alone where none has. What was given up has a row that says why. */

@@ -1,8 +1,9 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { request } from 'node:http'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { RunningProgram } from '../../src/host/index.ts'
+import { timeBareRestores, timeBareTransactions } from './bare-writes.ts'
 import type { BenchCluster } from './cluster.ts'
 import { type NodeLab, nodeAddress, podNetwork } from './node-lab.ts'
 
@@ -17,24 +18,30 @@ export function isPeerBuilt(): boolean {
 /** A proxy under measurement. */
 export interface ProxyTarget {
   readonly name: string
-  readonly writesOurChains: boolean
+  /** Milliseconds of bare writes into what it left in the kernel: the floor of a change. */
+  readonly timeBareWrites?: (netns: string) => Promise<readonly number[]>
+  /** Its rules do not follow the API. */
+  readonly isFixed?: boolean
   start(lab: NodeLab): Promise<RunningProgram>
   /** Ends when it says of itself that all of the cluster is in the kernel. */
   untilReady(cluster: BenchCluster, signal: AbortSignal): Promise<void>
 }
 
-export function platnetTarget(kubeconfig: string): ProxyTarget {
+export const platnetModes = ['nftables', 'iptables'] as const
+
+export function platnetTarget(kubeconfig: string, mode: (typeof platnetModes)[number]): ProxyTarget {
   const program = path.resolve('scripts/platnet')
   const flags = [
     '--node-name=platnet',
     `--node-ip=${nodeAddress}`,
     `--cluster-cidr=${podNetwork}`,
     '--components=proxy',
+    `--proxy-mode=${mode}`,
   ]
   const files = [`--control-socket=${controlSocket}`, '--data-dir=/run/platnet-bench', `--kubeconfig=${kubeconfig}`]
   return {
-    name: 'platnet',
-    writesOurChains: true,
+    name: `platnet ${mode}`,
+    timeBareWrites: mode === 'iptables' ? timeBareRestores : timeBareTransactions,
     start: (lab) => lab.start(program, ['agent', ...flags, ...files, '--log-level=warn']),
     untilReady: async (cluster, signal) => {
       for (const resource of ['services', 'endpointslices'] as const) {
@@ -55,7 +62,6 @@ export function kubeProxyTarget(kubeconfig: string, form: (typeof kubeProxyForms
   const config = `/run/kube-proxy-${mode}.yaml`
   const flags = ['--config', config, '--hostname-override', 'kube-proxy', '--v=0']
   return {
-    writesOurChains: false,
     name: form === 'iptables-in-slices' ? 'kube-proxy iptables, written in slices by the bench' : `kube-proxy ${form}`,
     start: (lab) => {
       writeFileSync(config, kubeProxyConfig(kubeconfig, mode))
@@ -92,30 +98,6 @@ function kubeProxyConfig(kubeconfig: string, mode: string): string {
     clientConnection: { kubeconfig, contentType: 'application/json', acceptContentTypes: 'application/json' },
     conntrack: { maxPerCore: 0, min: 0, tcpEstablishedTimeout: '0s', tcpCloseWaitTimeout: '0s' },
   })
-}
-
-/** What the program and its children hold and have used: MiB resident, seconds of CPU. */
-export function usageOf(pid: number): { readonly residentMiB: number; readonly cpuSeconds: number } {
-  const pids = [pid, ...descendants(pid)]
-  const sum = (read: (pid: number) => number) => pids.reduce((total, one) => total + read(one), 0)
-  return { residentMiB: sum(residentMiB), cpuSeconds: sum(cpuSeconds) }
-}
-
-function descendants(pid: number): number[] {
-  const children = readdirSync(`/proc/${pid}/task`).flatMap((task) =>
-    readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8').split(' ').filter(Boolean).map(Number),
-  )
-  return children.flatMap((child) => [child, ...descendants(child)])
-}
-
-function residentMiB(pid: number): number {
-  return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) / 1024
-}
-
-/** With those of its children that have ended: what a restore costs counts. proc(5), fields 14 to 17, in hundredths. */
-function cpuSeconds(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
-  return fields.slice(11, 15).reduce((total, ticks) => total + Number(ticks), 0) / 100
 }
 
 interface Answer {

@@ -15,3 +15,11 @@ export async function timeBareRestores(netns: string): Promise<readonly number[]
   const { stdout: lines } = await runProgram('perl', [program, String(repeats)], { netns, input, timeoutMs })
   return lines.trim().split('\n').map(Number)
 }
+
+/** Milliseconds that one transaction takes which replaces one endpoint of a Service by itself, through what a session uses here. */
+export async function timeBareTransactions(netns: string): Promise<readonly number[]> {
+  const program = join(import.meta.dirname, 'bare-transaction.program.ts')
+  const args = ['--disable-warning=ExperimentalWarning', program, String(10 * repeats)]
+  const { stdout } = await runProgram(process.execPath, args, { netns, timeoutMs })
+  return stdout.trim().split('\n').map(Number)
+}

@@ -1,0 +1,25 @@
+// Times transactions that replace an endpoint of the first Service by itself, in this network namespace: milliseconds, a line each.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { NetfilterSocket, openNftSession, runProgram } from '../../src/host/index.ts'
+import { renderChange } from '../../src/netfilter/nft/render-change.ts'
+import { setSpecs } from '../../src/netfilter/nft/set-specs.ts'
+import { findElement } from '../../src/node/rules/nft-list.ts'
+import { clusterIp } from './cluster.ts'
+
+const table = { family: 'IPv4', name: 'platnet' } as const
+const repeats = Number(process.argv[2])
+const spec = setSpecs('IPv4', []).find(({ name }) => name === 'endpoints')
+const socket = NetfilterSocket.open()
+const found = spec && socket && findElement(socket, table, spec, `${clusterIp(0)} . tcp . 80 . 0:1`)
+if (found === undefined) throw new Error('the first Service has no endpoint in the kernel')
+const element = { set: found.set, key: found.key, data: found.data }
+const commands = renderChange(table, [{ service: undefined, remove: [element], add: [element] }])
+const session = await openNftSession({ run: runProgram, start: runProgram })
+console.error(`bare transactions: ${session.kind}`)
+for (let repeat = 0; repeat < repeats; repeat += 1) {
+  const startedMs = performance.now()
+  await session.run(commands)
+  console.log((performance.now() - startedMs).toFixed(3))
+  await sleep(5)
+}
+await session.close()

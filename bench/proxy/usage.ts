@@ -1,0 +1,30 @@
+import { readdirSync, readFileSync } from 'node:fs'
+
+/** What the program and its children hold and have used: MiB resident, seconds of CPU. */
+export function usageOf(pid: number): { readonly residentMiB: number; readonly cpuSeconds: number } {
+  const pids = [pid, ...descendants(pid)]
+  const sum = (read: (pid: number) => number) => pids.reduce((total, one) => total + read(one), 0)
+  return { residentMiB: sum(residentMiB), cpuSeconds: sum(cpuSeconds) }
+}
+
+/** Memory of the kernel that nothing can take back, of the whole machine: rules, sets and elements are in it. */
+export function kernelMemoryMiB(): number {
+  return Number(/SUnreclaim:\s+(\d+)/.exec(readFileSync('/proc/meminfo', 'utf8'))?.[1] ?? Number.NaN) / 1024
+}
+
+function descendants(pid: number): number[] {
+  const children = readdirSync(`/proc/${pid}/task`).flatMap((task) =>
+    readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8').split(' ').filter(Boolean).map(Number),
+  )
+  return children.flatMap((child) => [child, ...descendants(child)])
+}
+
+function residentMiB(pid: number): number {
+  return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) / 1024
+}
+
+/** With those of its children that have ended: what a restore costs counts. proc(5), fields 14 to 17, in hundredths. */
+function cpuSeconds(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
+  return fields.slice(11, 15).reduce((total, ticks) => total + Number(ticks), 0) / 100
+}
