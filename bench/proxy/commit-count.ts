@@ -5,7 +5,7 @@ import type { NodeLab } from './node-lab.ts'
 
 const listener = path.resolve(import.meta.dirname, '../../src/host/nft-events.pl')
 
-/** Counts the commits to nf_tables in the namespace of a node, whoever makes them. */
+/** Counts the commits of all programs to nf_tables in the namespace of a node. */
 export class CommitCount {
   readonly #program: RunningProgram
   #commits = 0

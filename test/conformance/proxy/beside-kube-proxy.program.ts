@@ -1,6 +1,6 @@
-// Run by beside-kube-proxy.test.ts in namespaces of its own: an API server, and on one node first kube-proxy, then our agent. Prints
-// as one line of JSON what became of the same packets and questions under each.
-import { writeFileSync } from 'node:fs'
+// Run by beside-kube-proxy.test.ts in namespaces of its own: an API server, and on one node first kube-proxy where it is built, then our
+// agent in each of its modes. Prints as one line of JSON what became of the same packets and questions under each.
+import { existsSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { type RunningProgram, runProgram } from '../../../src/host/index.ts'
 import { AdminConnection } from '../../helpers/admin-connection.ts'
@@ -67,8 +67,14 @@ const kubeProxyConfig = {
   conntrack: { maxPerCore: 0, min: 0, tcpEstablishedTimeout: '0s', tcpCloseWaitTimeout: '0s' },
 }
 
-function platnet({ flags: asked }: Settings): Proxy {
-  const flags = [`--node-name=${nodeName}`, `--cluster-cidr=${podNetworks}`, '--components=proxy', '--public-metrics']
+function platnet({ flags: asked }: Settings, mode: 'iptables' | 'nftables'): Proxy {
+  const flags = [
+    `--node-name=${nodeName}`,
+    `--cluster-cidr=${podNetworks}`,
+    '--components=proxy',
+    '--public-metrics',
+    `--proxy-mode=${mode}`,
+  ]
   const files = [`--kubeconfig=${kubeconfig}`, '--data-dir=/run/agent', '--control-socket=/run/agent.sock']
   const ask = (path: string) => httpGet({ host: nodeToServer, port: 10250, path, ca: '', rejectUnauthorized: false })
   return {
@@ -142,6 +148,7 @@ async function watch(proxy: Proxy, lab: PacketLab, connection: AdminConnection, 
   program.kill('SIGKILL')
   await program.exited
   await lab.clear()
+  await lab.nft('flush ruleset\n')
   return { packets, health, leaving, metrics }
 }
 
@@ -181,9 +188,10 @@ async function compare() {
   const connection = new AdminConnection(await server.start(), 4)
   await createCluster(connection, cases)
   await readHealthPorts(connection)
-  const theirs = await watch(kubeProxy(settings), lab, connection)
-  const ours = await watch(platnet(settings), lab, connection, theirs.packets)
-  return { theirs, ours }
+  const theirs = existsSync(kubeProxyProgram) ? await watch(kubeProxy(settings), lab, connection) : null
+  const iptables = await watch(platnet(settings, 'iptables'), lab, connection, theirs?.packets)
+  const nftables = await watch(platnet(settings, 'nftables'), lab, connection, theirs?.packets ?? iptables.packets)
+  return { theirs, ours: { iptables, nftables } }
 }
 
 process.stdout.write(`${JSON.stringify(await compare())}\n`, () => process.exit(0))
