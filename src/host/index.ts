@@ -23,6 +23,7 @@ export {
   createDummyLink,
   createVethPair,
   deleteLink,
+  findBridgePorts,
   type Link,
   type LinkAddress,
   removeHostAddress,

@@ -1,3 +1,4 @@
+import { z } from 'zod'
 import { type Cidr, hostCidr, type Ip, ipFamily } from '../model/ip.ts'
 import { checkNetnsName, NetworkNameError } from './netns-name.ts'
 import { type Run, runProgram } from './programs/index.ts'
@@ -43,6 +44,25 @@ export async function createDummyLink(link: Link, run?: Run): Promise<void> {
 /** Deletes a link; the other end of a veth pair disappears with it. Throws ExecError if the link does not exist. */
 export async function deleteLink(link: Link, run?: Run): Promise<void> {
   await runIp(link, ['link', 'delete', 'dev', link.name], run)
+}
+
+const shownLinks = z.array(
+  z.object({
+    ifname: z.string(),
+    master: z.string().optional(),
+    linkinfo: z.object({ info_kind: z.string().optional() }).optional(),
+  }),
+)
+
+/**
+ * Lists the links that are on a bridge of this namespace; undefined if no bridge has the name. It asks the kernel, because /sys may be that
+ * of another namespace.
+ */
+export async function findBridgePorts(bridge: string, run: Run = runProgram): Promise<readonly string[] | undefined> {
+  const { stdout } = await run('ip', ['-json', '-details', 'link', 'show'], ipOptions)
+  const links = shownLinks.parse(JSON.parse(stdout))
+  if (!links.some(({ ifname, linkinfo }) => ifname === bridge && linkinfo?.info_kind === 'bridge')) return undefined
+  return links.filter(({ master }) => master === bridge).map(({ ifname }) => ifname)
 }
 
 export async function moveLink(link: Link, toNetns: string): Promise<Link> {

@@ -1,6 +1,6 @@
 import { readdir, readFile, readlink, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { deleteLink, type Run, runProgram } from '../../host/index.ts'
+import { deleteLink, findBridgePorts, type Run, runProgram } from '../../host/index.ts'
 import { isObject, type Json } from '../../model/api-object.ts'
 import { isList, shippedBridge, shippedFile } from './shipped-network.ts'
 
@@ -47,7 +47,7 @@ async function isOurList(file: string): Promise<boolean> {
 }
 
 async function removeBridge(run: Run, done: string[], left: string[]): Promise<void> {
-  const ports = await readdir(`/sys/class/net/${shippedBridge}/brif`).catch(() => undefined)
+  const ports = await findBridgePorts(shippedBridge, run)
   if (ports === undefined) return
   if (ports.length > 0) {
     left.push(
