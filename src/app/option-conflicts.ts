@@ -1,7 +1,9 @@
 import { type CommandName, ConfigError } from '../config/index.ts'
+import type { Listener } from '../host/index.ts'
 import { cidrsOverlap } from '../model/ip.ts'
 import { missingOption } from '../node/proxy/options.ts'
 import type { Options } from './context.ts'
+import { consoleListenersOf, listenersOf } from './listeners.ts'
 
 /** Refuses options that are valid one by one but cannot hold together. Throws one ConfigError with every problem. */
 export function refuseConflicts(options: Options, command?: CommandName): void {
@@ -10,6 +12,7 @@ export function refuseConflicts(options: Options, command?: CommandName): void {
   const problems = [
     ...(lacking === undefined ? [] : [`--detect-local-mode ${proxy.detectLocalMode} needs ${lacking}`]),
     ...(hasBothNetworks(options, command) ? findOverlaps(options) : []),
+    ...(command === 'run' ? findSharedPorts([...listenersOf(options), ...consoleListenersOf(options)]) : []),
   ]
   if (problems.length > 0) throw new ConfigError('config-invalid', problems)
 }
@@ -29,4 +32,22 @@ function findOverlaps({ values: { api, node } }: Options): readonly string[] {
         (pods) => `--service-cluster-ip-range ${services} and --cluster-cidr ${pods} overlap: expected two networks`,
       ),
   )
+}
+
+/** Finds ports that two parts of `platnet run` would open: the second would find the first there, and its process would end again and again. */
+function findSharedPorts(listeners: readonly Listener[]): readonly string[] {
+  return listeners.flatMap((one, index) =>
+    listeners
+      .slice(index + 1)
+      .filter((other) => one.option !== other.option && isSamePlace(one, other))
+      .map(
+        ({ option }) => `${one.option} and ${option} both name ${one.protocol} port ${one.port}: expected two ports`,
+      ),
+  )
+}
+
+function isSamePlace(one: Listener, other: Listener): boolean {
+  const isEverywhere = ({ address }: Listener) => address === '0.0.0.0' || address === '::'
+  const isSharedAddress = one.address === other.address || isEverywhere(one) || isEverywhere(other)
+  return one.protocol === other.protocol && one.port === other.port && isSharedAddress
 }

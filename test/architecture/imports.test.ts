@@ -84,6 +84,7 @@ const orderWithin: Readonly<Record<string, FolderOrder>> = {
     'metric-groups.ts option-groups.ts',
     'live-options.ts',
     'context.ts',
+    'listeners.ts',
     'option-conflicts.ts',
     'composition',
     'lifecycle',

@@ -12,9 +12,9 @@ import {
 import { PlatnetError } from '../../model/errors.ts'
 import { isNetworkOurs, shippedBridge } from '../../node/cni/index.ts'
 import { hasOurRules, probeForwarding, probeIptables, probeNftables, probePolicyRules } from '../../node/rules/index.ts'
-import { consoleListenersOf, listenersOf } from '../composition/listeners.ts'
 import { wantedSysctls } from '../composition/wanted-sysctls.ts'
 import type { AppContext, Options } from '../context.ts'
+import { consoleListenersOf, listenersOf } from '../listeners.ts'
 
 class CheckError extends PlatnetError<'not-fit' | 'EPERM'> {}
 

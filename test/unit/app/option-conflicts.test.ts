@@ -36,3 +36,15 @@ test('A mode that needs another option is refused without it, before an agent st
   ])
   assert.deepEqual(problemsOf({ detectLocalMode: 'BridgeInterface', podBridgeInterface: 'cni0' }, 'run'), [])
 })
+
+test('Two parts of run on one port are refused, before the agent is started again and again.', () => {
+  assert.deepEqual(problemsOf({ port: '6443' }, 'run'), [
+    '--secure-port and --port both name tcp port 6443: expected two ports',
+  ])
+  assert.deepEqual(problemsOf({ consolePort: '8080', bindAddress: '192.0.2.1' }, 'run'), [
+    '--controller-manager-port and --console-port both name tcp port 8080: expected two ports',
+  ])
+  assert.deepEqual(problemsOf({ securePort: '8080', bindAddress: '192.0.2.1' }, 'run'), [])
+  assert.deepEqual(problemsOf({ consolePort: '8080', console: 'false' }, 'run'), [])
+  assert.deepEqual(problemsOf({ proxyHealthzPort: '0', port: '10256' }, 'run'), [])
+})

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { consoleListenersOf } from '../../../../src/app/composition/listeners.ts'
-import { optionGroups } from '../../../../src/app/option-groups.ts'
-import { loadOptions } from '../../../../src/config/index.ts'
+import { consoleListenersOf } from '../../../src/app/listeners.ts'
+import { optionGroups } from '../../../src/app/option-groups.ts'
+import { loadOptions } from '../../../src/config/index.ts'
 
 test('The ports of the consoles are checked where they are served, with the options that move them.', () => {
   const listen = (flags: Readonly<Record<string, unknown>>) =>

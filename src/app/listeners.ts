@@ -1,7 +1,7 @@
-import type { Listener } from '../../host/index.ts'
-import { dnsPort } from '../../model/dns-ports.ts'
-import { loopbackIpv4, unspecifiedIpv4 } from '../../model/ip.ts'
-import type { Options } from '../context.ts'
+import type { Listener } from '../host/index.ts'
+import { dnsPort } from '../model/dns-ports.ts'
+import { loopbackIpv4, unspecifiedIpv4 } from '../model/ip.ts'
+import type { Options } from './context.ts'
 
 /** Lists where the web consoles listen, with the option that moves each; the daemon starts also where it cannot. */
 export function consoleListenersOf({ values }: Options): readonly Listener[] {
