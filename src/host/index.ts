@@ -1,4 +1,3 @@
-export { type ConnectedDatagram, ConnectedDatagrams } from './connected-datagram.ts'
 export {
   deleteFlows,
   deleteFlowsBetween,
@@ -8,8 +7,6 @@ export {
   listFlowEnds,
   listFlows,
 } from './conntrack.ts'
-export { type Datagram, DatagramBatch } from './datagram-batch.ts'
-export type { DatagramEvents } from './datagram-sweep.ts'
 export { DescriptorSocket, isInternetSocket, type PassedMessage } from './descriptor-socket.ts'
 export { EngineClient, EngineError, engineSockets } from './engine-client.ts'
 export { FileWatch } from './file-watch.ts'

@@ -1,6 +1,6 @@
 import { createSocket, type RemoteInfo, type Socket } from 'node:dgram'
 import { once } from 'node:events'
-import { type Datagram, DatagramBatch } from '../../../host/index.ts'
+import { type Datagram, DatagramBatch } from '../../../host/datagrams/index.ts'
 import { ipFamily } from '../../../model/ip.ts'
 import { listenFailure } from '../errors.ts'
 import type { Client, Listener } from '../plugins/client.ts'

@@ -1,5 +1,4 @@
 import { connect, type Socket } from 'node:net'
-import { connect as connectTls } from 'node:tls'
 import { FrameReader, frameMessage } from '../../wire/frames.ts'
 import { headerLength } from '../../wire/query.ts'
 import { PendingQueries } from './pending-queries.ts'
@@ -76,7 +75,8 @@ class StreamConnection {
 }
 
 function openTls({ address, port, tls = {} }: UpstreamTarget, from: { readonly localAddress?: string }): Socket {
-  return connectTls({
+  // Loaded where it is needed: an import would also bring all certificates of Node into each thread.
+  return process.getBuiltinModule('node:tls').connect({
     host: address,
     port,
     ALPNProtocols: ['dot'],

@@ -1,4 +1,4 @@
-import { type ConnectedDatagram, ConnectedDatagrams, type DatagramEvents } from '../../../../host/index.ts'
+import { type ConnectedDatagram, ConnectedDatagrams, type DatagramEvents } from '../../../../host/datagrams/index.ts'
 import { PendingQueries } from './pending-queries.ts'
 import type { ConnectionSettings, UpstreamTarget } from './settings.ts'
 import { UpstreamError } from './upstream-error.ts'

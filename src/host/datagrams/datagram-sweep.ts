@@ -1,4 +1,4 @@
-import { knownFfi } from './ffi.ts'
+import { knownFfi } from '../ffi.ts'
 import { dontWait, findSocketCalls, type SocketCalls } from './socket-calls.ts'
 
 type Ffi = typeof import('node:ffi')

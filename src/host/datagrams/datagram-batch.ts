@@ -1,6 +1,6 @@
 import { networkInterfaces } from 'node:os'
-import { bigIntToIp, type Ip, ipFamily, parseIp } from '../model/ip.ts'
-import { knownFfi } from './ffi.ts'
+import { bigIntToIp, type Ip, ipFamily, parseIp } from '../../model/ip.ts'
+import { knownFfi } from '../ffi.ts'
 import {
   addressBytes,
   addressLength,

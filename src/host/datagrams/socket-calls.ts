@@ -1,4 +1,4 @@
-import { type Ip, ipFamily, ipToBigInt } from '../model/ip.ts'
+import { type Ip, ipFamily, ipToBigInt } from '../../model/ip.ts'
 
 type Ffi = typeof import('node:ffi')
 

@@ -1,5 +1,5 @@
 import { createSocket, type Socket } from 'node:dgram'
-import { type Ip, ipFamily } from '../model/ip.ts'
+import { type Ip, ipFamily } from '../../model/ip.ts'
 import { type DatagramEvents, DatagramSweep } from './datagram-sweep.ts'
 import {
   addressLengthOf,
