@@ -54,7 +54,7 @@ export class HaproxyLab {
   }
 
   /** Makes the driver that an agent has after it started again, with other settings if need be. */
-  async restartDriver(settings: Partial<Pick<HaproxyParts, 'limits'>> = {}): Promise<void> {
+  async restartDriver(settings: Partial<Pick<HaproxyParts, 'limits' | 'httpAddresses'>> = {}): Promise<void> {
     await this.driver.stop({ signal: AbortSignal.timeout(5000) })
     this.driver = new HaproxyDriver({ ...this.parts, ...settings })
     await this.driver.start()

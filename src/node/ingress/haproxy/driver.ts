@@ -22,6 +22,7 @@ import { HaproxyProcess, openFileLimit } from './process.ts'
 import { RefusedRoutes } from './refused-routes.ts'
 import { RuntimeSocket } from './runtime-socket.ts'
 import { type HaproxySettings, withinFileLimit } from './settings.ts'
+import { explainTaken, findFree, readTaken, subsets, type TakenAddresses, withoutTaken } from './taken-addresses.ts'
 
 export interface HaproxyParts extends HaproxySettings {
   readonly onServed: (request: ServedRequest) => void
@@ -68,6 +69,8 @@ export class HaproxyDriver implements IngressDriver {
   #oldWorkers: readonly number[] = []
   #refusedRoutes = new RefusedRoutes()
   #leftOut: readonly RoutingRefusal[] = []
+  /** Addresses that another program has. */
+  #taken: TakenAddresses = new Set()
   #turn: Promise<unknown> = Promise.resolve()
   #restartAtMs = 0
   readonly #health = new HealthKeeper('unknown', 'waits for the first routes')
@@ -133,7 +136,7 @@ export class HaproxyDriver implements IngressDriver {
       this.#table = table
       try {
         await this.#bring(known)
-        this.#health.set('ok', 'haproxy serves the routes')
+        this.#setServing()
       } catch (error) {
         this.#holding = undefined
         this.#health.set('degraded', describeError(error))
@@ -189,8 +192,12 @@ export class HaproxyDriver implements IngressDriver {
   async #readHolding(socket: RuntimeSocket): Promise<string | undefined> {
     const info = await askInfo(socket)
     const holding = await askHolding(socket)
-    const hash = settingsHash(this.#settings, holding.defaultCertificate !== undefined)
-    if (info.settings !== hash) return 'the settings have changed'
+    const hasDefault = holding.defaultCertificate !== undefined
+    const taken = subsets(this.#settings).find(
+      (some) => settingsHash(withoutTaken(this.#settings, some), hasDefault) === info.settings,
+    )
+    if (taken === undefined) return 'the settings have changed'
+    this.#taken = taken
     this.#worker = info.pid
     this.#holding = holding
     this.#accessLog.open()
@@ -207,14 +214,53 @@ export class HaproxyDriver implements IngressDriver {
   }
 
   async #startAnew(): Promise<void> {
-    const generation = await this.#writeFiles()
     try {
-      await this.#startWith(generation)
+      await this.#onFreeAddresses(async () => this.#startWith(await this.#writeFiles()))
     } catch (error) {
       // Connections must not wait for a haproxy that does not start.
       this.#listeners.close()
       throw error
     }
+  }
+
+  /** Does it again without the addresses that haproxy could not bind, if there are any. */
+  async #onFreeAddresses(work: () => Promise<void>): Promise<void> {
+    try {
+      await work()
+    } catch (error) {
+      if (!this.#noteTaken(error)) throw error
+      await this.#onFreeAddresses(work)
+    }
+  }
+
+  #noteTaken(error: unknown): boolean {
+    const taken = readTaken(error).filter((name) => !this.#taken.has(name))
+    if (taken.length === 0) return false
+    this.#taken = new Set([...this.#taken, ...taken])
+    this.#parts.log.error('Ingresses are not served on an address', { reason: this.#lost })
+    return true
+  }
+
+  async #takeFreed(): Promise<void> {
+    if (this.#taken.size === 0) return
+    const free = await findFree(this.#settings, this.#taken)
+    if (free.length === 0) return
+    this.#taken = new Set([...this.#taken].filter((name) => !free.includes(name)))
+    await this.#reload('an address is free')
+  }
+
+  get #served(): HaproxySettings {
+    return withoutTaken(this.#settings, this.#taken)
+  }
+
+  get #lost(): string | undefined {
+    return explainTaken(this.#settings, this.#taken)
+  }
+
+  #setServing(): void {
+    const lost = this.#lost
+    if (lost === undefined) this.#health.set('ok', 'haproxy serves the routes')
+    else this.#health.set('degraded', lost)
   }
 
   /** Starts haproxy with what it held when it ended, which it took before, so that no check comes first. */
@@ -236,8 +282,15 @@ export class HaproxyDriver implements IngressDriver {
 
   async #reload(reason: string): Promise<void> {
     await this.#count()
-    const generation = await this.#writeFiles()
-    await this.#process.reload(generation)
+    try {
+      await this.#process.reload(await this.#writeFiles())
+    } catch (error) {
+      if (!this.#noteTaken(error)) throw error
+      // The worker that did not start has taken the runtime socket with it.
+      this.#accessLog.close()
+      await this.#process.remove()
+      return await this.#startAnew()
+    }
     this.#work.reloads += 1
     this.#oldWorkers = (await this.#process.processes()).oldWorkers
     await this.#adopt()
@@ -254,7 +307,7 @@ export class HaproxyDriver implements IngressDriver {
     const generation = this.#process.nextGeneration()
     const table = withoutObjects(this.#wanted(), this.#leftOut)
     const { holding, refused } = holdTable(table, this.#holding)
-    this.#process.writeFiles(renderFiles(this.#settings, { holding, generation }, table.certificates), generation)
+    this.#process.writeFiles(renderFiles(this.#served, { holding, generation }, table.certificates), generation)
     this.#holding = holding
     this.#refusedRoutes = RefusedRoutes.of(refused)
     return generation
@@ -267,7 +320,7 @@ export class HaproxyDriver implements IngressDriver {
     let made: ReturnType<typeof holdTable> | undefined
     const check = async (table: RoutingTable) => {
       made = holdTable(table, earlier)
-      const files = renderFiles(this.#settings, { holding: made.holding, generation }, table.certificates)
+      const files = renderFiles(this.#served, { holding: made.holding, generation }, table.certificates)
       await this.#process.writeChecked(files, generation)
     }
     this.#leftOut = await isolate(this.#wanted(), check)
@@ -296,7 +349,7 @@ export class HaproxyDriver implements IngressDriver {
       this.#health.set('degraded', 'haproxy has ended and is started again')
       this.#parts.log.error('haproxy has ended; it is started again', {})
       await this.#startAgain()
-      this.#health.set('ok', 'haproxy serves the routes')
+      this.#setServing()
     })
   }
 
@@ -310,7 +363,8 @@ export class HaproxyDriver implements IngressDriver {
         await this.#bring(undefined)
       }
       this.#backoff.reset()
-      if (this.#holding !== undefined) this.#health.set('ok', 'haproxy serves the routes')
+      await this.#takeFreed()
+      if (this.#holding !== undefined) this.#setServing()
     })
   }
 
