@@ -11,7 +11,7 @@ export { redactText, redactWhole } from './redact.ts'
 export { tracingMetrics } from './tracing/metrics.ts'
 export { PendingTraces } from './tracing/pending-traces.ts'
 export type { Sampling } from './tracing/sampling.ts'
-export { wantsTracing } from './tracing/settings.ts'
+export { findEndpointProblem, wantsTracing } from './tracing/settings.ts'
 export { startShared } from './tracing/shared-span.ts'
 export { formatTraceparent, parseTraceparent, type TraceContext } from './tracing/trace-context.ts'
 export {

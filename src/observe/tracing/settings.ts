@@ -37,6 +37,18 @@ export function wantsTracing(env: Environment): boolean {
   return endpoints.some((value) => value !== undefined && value.trim() !== '')
 }
 
+/** Describes why spans cannot go where the environment says; undefined where they can. The value is not shown: a URL may hold credentials. */
+export function findEndpointProblem(env: Environment): string | undefined {
+  const reader = new VariableReader(env)
+  const name = ['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'OTEL_EXPORTER_OTLP_ENDPOINT'].find((each) => reader.text(each))
+  const value = name === undefined ? '' : (reader.text(name) ?? '')
+  // gRPC also takes HOST:PORT, and then TLS.
+  const isBare = reader.protocol() === 'grpc' && !/^\w+:\/\//.test(value)
+  const { protocol, hostname } = URL.parse(isBare ? `https://${value}` : value) ?? {}
+  const isUsable = (protocol === 'http:' || protocol === 'https:') && hostname !== ''
+  return isUsable ? undefined : `${name} is no URL, such as http://collector.example:4317`
+}
+
 /** Reads the settings. A value that is not understood is reported and has no effect, as the specification wants it. */
 export function readTracingSettings(env: Environment, defaults: { readonly serviceName: string }): ReadSettings {
   const reader = new VariableReader(env)

@@ -36,3 +36,12 @@ test('A server without the variables of OpenTelemetry loads nothing that exports
   const on = await loadedBy({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9' })
   assert.ok(on.filter((url) => ofExport.test(url)).length > 100)
 })
+
+test('A server whose endpoint of traces is no URL serves without them', async (t) => {
+  const server = new PlatnetServer(join(makeTemporaryFolder(t), 'data'), await findFreePort(), {
+    OTEL_EXPORTER_OTLP_ENDPOINT: 'not a url',
+  })
+  t.after(() => server.stop('SIGKILL'))
+  await server.start()
+  assert.equal(await server.stop('SIGTERM'), 0)
+})

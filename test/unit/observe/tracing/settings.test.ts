@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { wantsTracing } from '../../../../src/observe/index.ts'
+import { findEndpointProblem, wantsTracing } from '../../../../src/observe/index.ts'
 import { readTracingSettings } from '../../../../src/observe/tracing/settings.ts'
 
 const read = (env: Readonly<Record<string, string>>) => readTracingSettings(env, { serviceName: 'platnet-server' })
@@ -86,5 +86,24 @@ describe('The settings of tracing', () => {
     const env = { OTEL_TRACES_SAMPLER: 'traceidratio', OTEL_TRACES_SAMPLER_ARG: 'half' }
     assert.equal(read(env).settings.sampling.ratio, 1)
     assert.equal(read(env).warnings.length, 1)
+  })
+})
+
+describe('The endpoint', () => {
+  const endpoint = (value: string, protocol = 'grpc') =>
+    findEndpointProblem({ OTEL_EXPORTER_OTLP_ENDPOINT: value, OTEL_EXPORTER_OTLP_PROTOCOL: protocol })
+
+  test('is a URL, and for gRPC also a host with a port', () => {
+    for (const value of ['http://127.0.0.1:4317', 'https://collector.example', 'http://[::1]:4317/'])
+      for (const protocol of ['grpc', 'http/protobuf', 'http/json']) assert.equal(endpoint(value, protocol), undefined)
+    assert.equal(endpoint('collector.example:4317'), undefined)
+  })
+
+  test('that is anything else is named without its value, because it may hold a password', () => {
+    for (const value of ['not a url', 'http://', 'ftp://collector.example', '://secret'])
+      assert.match(endpoint(value) ?? '', /^OTEL_EXPORTER_OTLP_ENDPOINT is no URL, such as http:/, value)
+    assert.match(endpoint('collector.example:4318', 'http/protobuf') ?? '', /is no URL/)
+    const traces = { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'x y', OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4317' }
+    assert.match(findEndpointProblem(traces) ?? '', /^OTEL_EXPORTER_OTLP_TRACES_ENDPOINT /)
   })
 })
