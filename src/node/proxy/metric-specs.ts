@@ -75,6 +75,12 @@ export const syncMetrics = {
     help: 'Writes of changed chains only that failed; each is tried again.',
     labels,
   },
+  nftablesFailures: {
+    type: 'counter',
+    name: 'kubeproxy_sync_proxy_rules_nftables_sync_failures_total',
+    help: 'Writes of rules that failed in the mode nftables; each is tried again.',
+    labels,
+  },
   serviceChanges: {
     type: 'counter',
     name: 'kubeproxy_sync_proxy_rules_service_changes_total',

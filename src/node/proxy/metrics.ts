@@ -12,7 +12,7 @@ type SyncKind = 'full' | 'partial'
 /** The metrics of one family's plane; the registry's own metrics carry the family as a label. */
 export interface ProxyMetrics {
   observeSync(kind: SyncKind, durationMs: number, report: WriteReport): void
-  countFailure(kind: SyncKind): void
+  countFailure(kind: SyncKind, mode: ProxyView['mode']): void
   /** How many Services are set aside now. */
   setSetAside(count: number): void
   /** A sync was asked for. */
@@ -30,6 +30,7 @@ export function createProxyMetrics(metrics: Metrics): (family: IpFamily) => Prox
   const lastQueued = metrics.gauge(syncMetrics.lastQueued)
   const failures = metrics.counter(syncMetrics.failures)
   const partialFailures = metrics.counter(syncMetrics.partialFailures)
+  const nftablesFailures = metrics.counter(syncMetrics.nftablesFailures)
   const changes = {
     service: metrics.counter(syncMetrics.serviceChanges),
     endpoint: metrics.counter(syncMetrics.endpointChanges),
@@ -39,13 +40,15 @@ export function createProxyMetrics(metrics: Metrics): (family: IpFamily) => Prox
   return (family) => {
     const ofFamily = { ip_family: family }
     // A counter that is there from the start tells its first event as an increase.
-    for (const counter of [failures, partialFailures, changes.service, changes.endpoint]) counter.add(0, ofFamily)
+    for (const counter of [failures, partialFailures, nftablesFailures, changes.service, changes.endpoint])
+      counter.add(0, ofFamily)
     setAside.set(0, ofFamily)
     return {
       observeSync: (kind, durationMs, report) => sync(ofFamily, kind, durationMs, report),
-      countFailure: (kind) => {
+      countFailure: (kind, mode) => {
         failures.add(1, ofFamily)
         if (kind === 'partial') partialFailures.add(1, ofFamily)
+        if (mode === 'nftables') nftablesFailures.add(1, ofFamily)
       },
       setSetAside: (count) => setAside.set(count, ofFamily),
       countQueued: ({ services, resource }) => {

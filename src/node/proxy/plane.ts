@@ -216,7 +216,7 @@ export class ProxyPlane implements Component {
     const { applied, metrics, log } = this.#parts
     this.#record.failed(error)
     if (this.#record.failures >= failuresUntilLeftOut) applied.fail(this.name)
-    metrics.countFailure(this.#syncKind)
+    metrics.countFailure(this.#syncKind, this.view.mode)
     log.error('could not write the rules, will try again', { error, retryInMs: Math.round(retryInMs) })
   }
 }
