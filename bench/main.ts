@@ -6,6 +6,7 @@ import { benchDns } from './dns/dns.ts'
 import { benchEndpointChange } from './endpoint-change.ts'
 import { benchIdle } from './idle/idle.ts'
 import { benchIngress } from './ingress/ingress.ts'
+import { NeedError } from './needs.ts'
 import { benchPods } from './pods/pods.ts'
 import { benchPolicy } from './policy/policy.ts'
 import { benchProxy } from './proxy/proxy.ts'
@@ -37,6 +38,10 @@ if (!bench) {
   console.error(`which bench? one of: ${Object.keys(benches).join(', ')}`)
   process.exit(2)
 }
-const report = await bench()
+const report = await bench().catch((error: unknown) => {
+  if (!(error instanceof NeedError)) throw error
+  console.error(error.message)
+  process.exit(1)
+})
 if (values.json) console.log(JSON.stringify(report))
 else printTable(report)

@@ -4,6 +4,7 @@ import { existsSync, mkdirSync } from 'node:fs'
 import { writeKubeconfigs } from '../../src/app/composition/cluster-files.ts'
 import { ApiClient, type ClusterAccess, loadKubeconfig } from '../../src/client/index.ts'
 import { residentMiB } from '../../test/helpers/platnet-server.ts'
+import { hasProgram } from '../needs.ts'
 import { type BenchRow, compare, measureAlone, percentile } from '../report.ts'
 import { apiPort, dataDir, fill, identity, nameOf, services, startApi } from './cluster.ts'
 import { compareLoads, compareUncached, type Peers } from './compare-loads.ts'
@@ -35,11 +36,18 @@ interface Bench {
   readonly fixed: Peers
 }
 
+const hasLoad = hasProgram('dnsperf', 'every row of CPU per query and of queries per second')
+const hasDnsmasq = hasProgram('dnsmasq', 'its own rows, and forwarded names, whose upstream it is')
+const hasUnbound = hasProgram('unbound', 'its rows')
+
 async function start(): Promise<Bench> {
   const access = await loadKubeconfig(`${dataDir}/admin.kubeconfig`)
-  await startUpstream()
+  if (hasDnsmasq) await startUpstream()
   const ours = await startPlatnet()
-  const fixed = { unbound: await startUnbound(most), dnsmasq: await startDnsmasq(most) }
+  const fixed: Peers = {
+    ...(hasUnbound && { unbound: await startUnbound(most) }),
+    ...(hasDnsmasq && { dnsmasq: await startDnsmasq(most) }),
+  }
   const watching: Peers =
     existsSync(corednsFile) && process.env['BENCH_PEERS'] !== 'none' ? { CoreDNS: await startCoredns(access) } : {}
   return { access, client: new ApiClient(access), ours, fixed, watching }
@@ -55,7 +63,7 @@ async function measureClusterNames({ access, ours, watching, fixed }: Bench): Pr
     for (const target of [ours, ...Object.values({ ...watching, ...fixed })])
       await untilAnswered(target, nameOf(size - 1), isFound)
     rows.push(...compareMemory(`${size} Services, ${size * 2} endpoints: memory before any query`, ours, watching))
-    if (!parts.has('cluster')) continue
+    if (!parts.has('cluster') || !hasLoad) continue
     tell('cluster')
     const names = Array.from({ length: size }, (_, index) => `${nameOf((index * 7919) % size)} A`)
     const what = `${size} Services, cluster names`
@@ -102,8 +110,8 @@ async function measure(): Promise<readonly BenchRow[]> {
   const bench = await start()
   const rows = await measureClusterNames(bench)
   const steps: Readonly<Record<string, () => Promise<readonly BenchRow[]>>> = {
-    search: () => measureSearch(bench),
-    forward: () => measureForwarded(bench),
+    ...(hasLoad && { search: () => measureSearch(bench) }),
+    ...(hasLoad && hasDnsmasq && { forward: () => measureForwarded(bench) }),
     change: () => measureChanges(bench),
     shared: () => measureShared(),
     relist: () => measureRelists(api, bench, most),

@@ -7,6 +7,7 @@ import { type RunningProgram, runProgram } from '../../src/host/index.ts'
 import { findFreePort } from '../../test/helpers/free-port.ts'
 import { PlatnetServer } from '../../test/helpers/platnet-server.ts'
 import { inParallel } from '../in-parallel.ts'
+import { hasProgram } from '../needs.ts'
 import { usageOf } from '../proxy/usage.ts'
 import {
   type BenchReport,
@@ -205,7 +206,7 @@ async function measure(cluster: IngressCluster, kubeconfig: string): Promise<Ben
   ]
   progress('both drivers answer')
   const rows: BenchRow[] = []
-  if (parts.includes('load')) rows.push(...(await measureLoads(agents)))
+  if (parts.includes('load') && hasProgram('wrk', 'the rows of load')) rows.push(...(await measureLoads(agents)))
   if (parts.includes('change'))
     for (const { name, ports } of agents) rows.push(...(await measureChanges(cluster, name, ports)))
   await inProcess.stop()
