@@ -1,14 +1,15 @@
 import { test } from 'node:test'
 import { skipReason } from '../../../helpers/netns.ts'
 import { churnUnderLoad } from './churn.ts'
+import { proxyForms } from './proxy-fixture.ts'
 
-for (const flavour of ['nft', 'legacy'] as const) {
+for (const [form, program] of proxyForms) {
   test(
-    `endpoints come and go under load, and no connection notices (${flavour})`,
+    `endpoints come and go under load, and no connection notices (${form})`,
     {
-      skip: skipReason('iptables-nft', 'iptables-legacy', 'conntrack'),
+      skip: skipReason(program, 'conntrack'),
       timeout: 120_000,
     },
-    () => churnUnderLoad(flavour, 4000),
+    () => churnUnderLoad(form, 4000),
   )
 }

@@ -3,13 +3,12 @@ import path from 'node:path'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
-import type { Flavour } from '../../../../src/node/rules/index.ts'
 import type { LiveNodeState } from '../../../../src/node/state/index.ts'
 import { readObject } from '../../../../src/node/state/stored-object.ts'
 import { withNetns } from '../../../helpers/netns.ts'
 import { until } from '../../../helpers/until.ts'
 import { dialect, wireService, wireSlice } from '../../../helpers/wire-objects.ts'
-import { nodeIp, startProxy } from './proxy-fixture.ts'
+import { nodeIp, type ProxyForm, startProxy } from './proxy-fixture.ts'
 
 const vip = '10.96.0.10'
 const addresses = ['10.244.0.1', '10.244.0.2', '10.244.0.3']
@@ -56,12 +55,12 @@ function listService(state: LiveNodeState, idle: number): void {
  * Endpoints of one Service come and go under load for so long, one at least always ready: no connection is refused, reset or
  * lost. Of datagrams at most those are that were on their way when the kernel forgot the flow; 50 ms later an endpoint gets none any more.
  */
-export function churnUnderLoad(flavour: Flavour, durationMs: number, idle = 0): Promise<void> {
+export function churnUnderLoad(form: ProxyForm, durationMs: number, idle = 0): Promise<void> {
   return withNetns(async (lab) => {
     const netns = await lab.create()
     for (const address of [nodeIp, ...addresses]) await netns.exec('ip', 'address', 'add', `${address}/32`, 'dev', 'lo')
     await netns.exec('ip', 'route', 'add', '10.96.0.0/16', 'dev', 'lo', 'src', nodeIp)
-    const proxy = await startProxy(netns, { flavour })
+    const proxy = await startProxy(netns, { form })
     const isApplied = () => proxy.applied.report().planes['proxy'] === proxy.state.revision
     try {
       listService(proxy.state, idle)

@@ -7,7 +7,7 @@ import { readObject } from '../../../../src/node/state/stored-object.ts'
 import { skipReason, type TestNetns, withNetns } from '../../../helpers/netns.ts'
 import { until, untilAsync } from '../../../helpers/until.ts'
 import { dialect, wireService, wireSlice } from '../../../helpers/wire-objects.ts'
-import { nodeIp, startProxy } from './proxy-fixture.ts'
+import { nodeIp, proxyForms, startProxy } from './proxy-fixture.ts'
 
 const [first, second] = ['10.244.0.1', '10.244.0.2']
 const vip = '198.51.100.8'
@@ -64,138 +64,154 @@ async function startClients(netns: TestNetns): Promise<ReadonlyMap<string, strin
   return answers
 }
 
-test(
-  'clients of UDP that keep their port follow the endpoints, at every address',
-  {
-    skip: skipReason('iptables-nft', 'conntrack'),
-    timeout: 120_000,
-  },
-  () =>
-    withNetns(async (lab) => {
-      const netns = await lab.create()
-      await prepare(netns)
-      const proxy = await startProxy(netns)
-      try {
-        listService(proxy.state)
-        setEndpoints(proxy.state, first)
-        await untilApplied(proxy)
-        const answers = await startClients(netns)
-        const allBy = (server: string) => () => targets.every((target) => answers.get(target) === server)
-        await until('the first endpoint answers all', allBy(first), 30_000)
+/** What is forgotten follows from the Services, whatever flavour of iptables has the rules. */
+const forms = proxyForms.filter(([form]) => form !== 'legacy')
 
-        setEndpoints(proxy.state, second)
-        await until('the second endpoint answers all', allBy(second), 30_000)
-        assert.deepEqual(
-          new Set(proxy.removed.map(({ replySource }) => replySource)),
-          new Set([first]),
-          'only connections to the endpoint that went were forgotten',
-        )
+for (const [form, program] of forms) {
+  test(
+    `clients of UDP that keep their port follow the endpoints, at every address (${form})`,
+    {
+      skip: skipReason(program, 'conntrack'),
+      timeout: 120_000,
+    },
+    () =>
+      withNetns(async (lab) => {
+        const netns = await lab.create()
+        await prepare(netns)
+        const proxy = await startProxy(netns, { form })
+        try {
+          listService(proxy.state)
+          setEndpoints(proxy.state, first)
+          await untilApplied(proxy)
+          const answers = await startClients(netns)
+          const allBy = (server: string) => () => targets.every((target) => answers.get(target) === server)
+          await until('the first endpoint answers all', allBy(first), 30_000)
 
-        setEndpoints(proxy.state, second, first)
-        const before = proxy.removed.length
-        setEndpoints(proxy.state)
-        await until(
-          'the connections to the endpoint that went are forgotten',
-          () => proxy.removed.length > before,
-          30_000,
-        )
-        setEndpoints(proxy.state, first)
-        await until('the first endpoint answers all again', allBy(first), 30_000)
-      } finally {
-        await proxy.stop()
-      }
-    }),
-)
+          setEndpoints(proxy.state, second)
+          await until('the second endpoint answers all', allBy(second), 30_000)
+          assert.deepEqual(
+            new Set(proxy.removed.map(({ replySource }) => replySource)),
+            new Set([first]),
+            'only connections to the endpoint that went were forgotten',
+          )
 
-test(
-  'a restart forgets connections to endpoints that went meanwhile, and no others',
-  {
-    skip: skipReason('iptables-nft', 'conntrack'),
-    timeout: 120_000,
-  },
-  () =>
-    withNetns(async (lab) => {
-      const netns = await lab.create()
-      await prepare(netns)
-      const before = await startProxy(netns)
-      listService(before.state)
-      setEndpoints(before.state, first)
-      await untilApplied(before)
-      const answers = await startClients(netns)
-      await until('all are answered', () => targets.every((target) => answers.get(target) === first), 30_000)
-      await before.stop()
-
-      const same = await startProxy(netns)
-      listService(same.state)
-      setEndpoints(same.state, first)
-      await until('the comparison is made', () => same.searches() > 0, 30_000)
-      await same.stop()
-      assert.deepEqual(same.removed, [], 'nothing went away')
-
-      const after = await startProxy(netns)
-      try {
-        listService(after.state)
-        setEndpoints(after.state, second)
-        await until(
-          'the second endpoint answers',
-          () => targets.every((target) => answers.get(target) === second),
-          30_000,
-        )
-        assert.deepEqual(new Set(after.removed.map(({ replySource }) => replySource)), new Set([first]))
-      } finally {
-        await after.stop()
-      }
-    }),
-)
-
-test(
-  'a TCP connection to an endpoint that went is forgotten after the grace period that is set, no other one is',
-  {
-    skip: skipReason('iptables-nft', 'conntrack'),
-    timeout: 120_000,
-  },
-  () =>
-    withNetns(async (lab) => {
-      const netns = await lab.create()
-      await prepare(netns)
-      const proxy = await startProxy(netns, { tcpGraceMs: 100 })
-      const setWeb = (version: string, ...addresses: readonly string[]) => {
-        const endpoints = addresses.map((address) => ({ addresses: [address] }))
-        proxy.state.upsert(
-          'endpointslices',
-          readObject('endpointslices', wireSlice('web-1', 'web', version, { endpoints }), dialect),
-        )
-      }
-      try {
-        proxy.state.replace('services', [readObject('services', wireService('web', '1'), dialect)], '10')
-        proxy.state.replace('endpoints', [], '10')
-        proxy.state.replace('endpointslices', [], '10')
-        setWeb('11', first, second)
-        await untilApplied(proxy)
-        for (const [index, endpoint] of [first, second].entries()) {
-          const original = ['-s', nodeIp, '-d', '10.96.0.10', '--sport', String(40_000 + index), '--dport', '80']
-          const reply = [
-            '-r',
-            endpoint,
-            '-q',
-            nodeIp,
-            '--reply-port-src',
-            '8080',
-            '--reply-port-dst',
-            String(40_000 + index),
-          ]
-          await netns.exec('conntrack', '-I', '-p', 'tcp', ...original, ...reply, '--state', 'ESTABLISHED', '-t', '300')
+          setEndpoints(proxy.state, second, first)
+          const before = proxy.removed.length
+          setEndpoints(proxy.state)
+          await until(
+            'the connections to the endpoint that went are forgotten',
+            () => proxy.removed.length > before,
+            30_000,
+          )
+          setEndpoints(proxy.state, first)
+          await until('the first endpoint answers all again', allBy(first), 30_000)
+        } finally {
+          await proxy.stop()
         }
-        setWeb('12', second)
-        const left = () => netns.exec('conntrack', '-L', '-p', 'tcp', '-d', '10.96.0.10')
-        await untilAsync('the first is forgotten', async () => !(await left()).includes(`src=${first} `), 30_000)
-        assert.match(await left(), new RegExp(`src=${second} `))
-        assert.deepEqual(
-          proxy.removed.map(({ protocol, replySource }) => [protocol, replySource]),
-          [['tcp', first]],
-        )
-      } finally {
-        await proxy.stop()
-      }
-    }),
-)
+      }),
+  )
+
+  test(
+    `a restart forgets connections to endpoints that went meanwhile, and no others (${form})`,
+    {
+      skip: skipReason(program, 'conntrack'),
+      timeout: 120_000,
+    },
+    () =>
+      withNetns(async (lab) => {
+        const netns = await lab.create()
+        await prepare(netns)
+        const before = await startProxy(netns, { form })
+        listService(before.state)
+        setEndpoints(before.state, first)
+        await untilApplied(before)
+        const answers = await startClients(netns)
+        await until('all are answered', () => targets.every((target) => answers.get(target) === first), 30_000)
+        await before.stop()
+
+        const same = await startProxy(netns, { form })
+        listService(same.state)
+        setEndpoints(same.state, first)
+        await until('the comparison is made', () => same.searches() > 0, 30_000)
+        await same.stop()
+        assert.deepEqual(same.removed, [], 'nothing went away')
+
+        const after = await startProxy(netns, { form })
+        try {
+          listService(after.state)
+          setEndpoints(after.state, second)
+          await until(
+            'the second endpoint answers',
+            () => targets.every((target) => answers.get(target) === second),
+            30_000,
+          )
+          assert.deepEqual(new Set(after.removed.map(({ replySource }) => replySource)), new Set([first]))
+        } finally {
+          await after.stop()
+        }
+      }),
+  )
+
+  test(
+    `a TCP connection to an endpoint that went is forgotten after the grace period that is set, no other one is (${form})`,
+    {
+      skip: skipReason(program, 'conntrack'),
+      timeout: 120_000,
+    },
+    () =>
+      withNetns(async (lab) => {
+        const netns = await lab.create()
+        await prepare(netns)
+        const proxy = await startProxy(netns, { form, tcpGraceMs: 100 })
+        const setWeb = (version: string, ...addresses: readonly string[]) => {
+          const endpoints = addresses.map((address) => ({ addresses: [address] }))
+          proxy.state.upsert(
+            'endpointslices',
+            readObject('endpointslices', wireSlice('web-1', 'web', version, { endpoints }), dialect),
+          )
+        }
+        try {
+          proxy.state.replace('services', [readObject('services', wireService('web', '1'), dialect)], '10')
+          proxy.state.replace('endpoints', [], '10')
+          proxy.state.replace('endpointslices', [], '10')
+          setWeb('11', first, second)
+          await untilApplied(proxy)
+          for (const [index, endpoint] of [first, second].entries()) {
+            const original = ['-s', nodeIp, '-d', '10.96.0.10', '--sport', String(40_000 + index), '--dport', '80']
+            const reply = [
+              '-r',
+              endpoint,
+              '-q',
+              nodeIp,
+              '--reply-port-src',
+              '8080',
+              '--reply-port-dst',
+              String(40_000 + index),
+            ]
+            await netns.exec(
+              'conntrack',
+              '-I',
+              '-p',
+              'tcp',
+              ...original,
+              ...reply,
+              '--state',
+              'ESTABLISHED',
+              '-t',
+              '300',
+            )
+          }
+          setWeb('12', second)
+          const left = () => netns.exec('conntrack', '-L', '-p', 'tcp', '-d', '10.96.0.10')
+          await untilAsync('the first is forgotten', async () => !(await left()).includes(`src=${first} `), 30_000)
+          assert.match(await left(), new RegExp(`src=${second} `))
+          assert.deepEqual(
+            proxy.removed.map(({ protocol, replySource }) => [protocol, replySource]),
+            [['tcp', first]],
+          )
+        } finally {
+          await proxy.stop()
+        }
+      }),
+  )
+}

@@ -18,7 +18,7 @@ for (const flavour of ['nft', 'legacy'] as const) {
         const netns = await lab.create()
         let slowestMs = 0
         const proxy = await startProxy(netns, {
-          flavour,
+          form: flavour,
           run: async (file, args, options) => {
             const startedMs = performance.now()
             const result = await netns.run(file, args, options)

@@ -1,23 +1,42 @@
-import { deleteFlows, type Flow, listFlows, type Run } from '../../../../src/host/index.ts'
+import { deleteFlows, type Flow, listFlows, openNftSession, type Run } from '../../../../src/host/index.ts'
 import type { Ip } from '../../../../src/model/ip.ts'
 import { proxyHooks } from '../../../../src/netfilter/hooks.ts'
+import { ElementRuleset } from '../../../../src/netfilter/nft/element-ruleset.ts'
 import {
   ClaimedServices,
   ConntrackCleaner,
   createConntrackMetrics,
   createProxyMetrics,
   IptablesMode,
+  NftablesMode,
   ProxyPlane,
 } from '../../../../src/node/proxy/index.ts'
-import { detectIptables, type Flavour, Iptables, RulesWriter } from '../../../../src/node/rules/index.ts'
+import {
+  detectIptables,
+  type Flavour,
+  Iptables,
+  NftWriter,
+  nftKernel,
+  RulesWriter,
+} from '../../../../src/node/rules/index.ts'
 import { AppliedRevisions, type ClusterAddresses, LiveNodeState } from '../../../../src/node/state/index.ts'
 import { createMetrics, silentLogger } from '../../../../src/observe/index.ts'
 import type { TestNetns } from '../../../helpers/netns.ts'
 
 export const nodeIp = '192.0.2.1'
 
+/** What the proxy writes: rules of either flavour of iptables, or the table of maps. */
+export type ProxyForm = Flavour | 'nftables'
+
+/** Each form with the programs it needs. */
+export const proxyForms = [
+  ['nft', 'iptables-nft'],
+  ['legacy', 'iptables-legacy'],
+  ['nftables', 'nft'],
+] as const satisfies readonly (readonly [ProxyForm, string])[]
+
 export interface ProxySetup {
-  readonly flavour?: Flavour
+  readonly form?: ProxyForm
   readonly run?: Run
   readonly tcpGraceMs?: number
   readonly minGapMs?: () => number
@@ -25,16 +44,40 @@ export interface ProxySetup {
   readonly claims?: { readonly addresses: ClusterAddresses; readonly apiServers: ReadonlySet<string> }
 }
 
+async function useIptables(netns: TestNetns, run: Run, flavour: Flavour) {
+  const iptables = new Iptables(await detectIptables(netns.run, 'IPv4', flavour), run)
+  const writer = new RulesWriter({ iptables, hooks: proxyHooks(), log: silentLogger })
+  return { mode: new IptablesMode('IPv4', writer), writer }
+}
+
+/** Neither the library nor netlink reaches the namespace from here: programs do, in which elements are written and not listed. */
+async function useNftables(netns: TestNetns, run: Run) {
+  const session = await openNftSession({ run, start: netns.start, kinds: ['interactive', 'program'] })
+  const ruleset = new ElementRuleset({ family: 'IPv4' })
+  const kernel = nftKernel({ session, run, socket: undefined })
+  const nftWriter = new NftWriter({ family: 'IPv4', kernel, wanted: ruleset, log: silentLogger })
+  const writer = {
+    start: (scope: { signal: AbortSignal }) => nftWriter.start(scope),
+    verify: () => nftWriter.verify(),
+    preview: () => nftWriter.preview(),
+    health: () => nftWriter.health(),
+    stop: async (scope: { signal: AbortSignal }) => {
+      await nftWriter.stop(scope)
+      await session.close()
+    },
+  }
+  return { mode: new NftablesMode({ ruleset, writer: nftWriter }), writer }
+}
+
 /** The proxy of one family in a namespace, its objects handed over by the test. */
 export async function startProxy(
   netns: TestNetns,
-  { flavour = 'nft', run = netns.run, tcpGraceMs, claims, ...parts }: ProxySetup = {},
+  { form = 'nft', run = netns.run, tcpGraceMs, claims, ...parts }: ProxySetup = {},
 ) {
   const state = new LiveNodeState(silentLogger)
   const applied = new AppliedRevisions(state)
   applied.register('proxy')
-  const iptables = new Iptables(await detectIptables(netns.run, 'IPv4', flavour), run)
-  const writer = new RulesWriter({ iptables, hooks: proxyHooks(), log: silentLogger })
+  const { mode, writer } = form === 'nftables' ? await useNftables(netns, run) : await useIptables(netns, run, form)
   const removed: Flow[] = []
   let searches = 0
   let cleanings = 0
@@ -63,7 +106,7 @@ export async function startProxy(
   const plane = new ProxyPlane({
     ...parts,
     state: claimed ?? state,
-    mode: new IptablesMode('IPv4', writer),
+    mode,
     applied,
     settings: { nodeName: 'n1', family: 'IPv4' },
     metrics: createProxyMetrics(metrics)('IPv4'),

@@ -26,7 +26,7 @@ for (const flavour of ['nft', 'legacy'] as const) {
     withNetns(async (lab) => {
       const netns = await lab.create()
       const saved = (table: string) => netns.exec(`iptables-${flavour}-save`, '-t', table)
-      const first = await startProxy(netns, { flavour })
+      const first = await startProxy(netns, { form: flavour })
       list(first)
       await untilApplied(first)
       await first.stop()
@@ -40,7 +40,7 @@ for (const flavour of ['nft', 'legacy'] as const) {
         if (file.endsWith('-restore')) restores.push(options.input ?? '')
         return netns.run(file, args, options)
       }
-      const second = await startProxy(netns, { flavour, run })
+      const second = await startProxy(netns, { form: flavour, run })
       try {
         await second.writer.start({ signal: AbortSignal.timeout(10_000) })
         const isReady = second.applied.waitUntilApplied('services', '1', { signal: AbortSignal.timeout(30_000) })

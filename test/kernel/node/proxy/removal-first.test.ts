@@ -21,7 +21,7 @@ for (const flavour of ['nft', 'legacy'] as const) {
         return netns.run(file, args, options)
       }
       // The test is over long before: what is written in it has not waited.
-      const proxy = await startProxy(netns, { flavour, run, minGapMs: () => oneHourMs })
+      const proxy = await startProxy(netns, { form: flavour, run, minGapMs: () => oneHourMs })
       const { state, applied } = proxy
       const sliceOf = (name: string, version: string, endpoints: readonly object[]) =>
         readObject('endpointslices', wireSlice(`${name}-1`, name, version, { endpoints }), dialect)

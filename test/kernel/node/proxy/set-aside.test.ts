@@ -26,7 +26,7 @@ for (const flavour of ['nft', 'legacy'] as const) {
             ...options,
             input: options.input?.replaceAll(`DNAT ${poisoned}`, 'PLT-NO-SUCH') ?? '',
           })
-        const proxy = await startProxy(netns, { flavour, run })
+        const proxy = await startProxy(netns, { form: flavour, run })
         const { state, applied, plane } = proxy
         const put = (name: string, version: string, address: string) => {
           const slice = wireSlice(`${name}-1`, name, version, { endpoints: [{ addresses: [address] }] })
