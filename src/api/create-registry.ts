@@ -7,6 +7,7 @@ import { cronJobs } from './resources/batch/cron-jobs.ts'
 import { jobs } from './resources/batch/jobs.ts'
 import { configMaps } from './resources/config-maps.ts'
 import { csiNodes } from './resources/csi-nodes.ts'
+import { disruptionBudgets } from './resources/disruption-budgets.ts'
 import { endpointSlices } from './resources/endpoint-slices.ts'
 import { endpoints } from './resources/endpoints.ts'
 import { coreEvents, groupEvents } from './resources/events.ts'
@@ -68,6 +69,7 @@ export function createRegistry(options: BuiltInOptions): Registry {
     ...workloads(),
     jobs(dialect.jobs),
     cronJobs(),
+    disruptionBudgets(),
     ...horizontalPodAutoscalers(),
     ...rbac.filter((resource) => resource.namespaced),
   ]

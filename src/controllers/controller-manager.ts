@@ -9,6 +9,7 @@ import type { AutoscalingSettings } from './autoscaling/autoscaler.ts'
 import { createAutoscalingController } from './autoscaling/autoscaling-controller.ts'
 import type { ControllerContext } from './context.ts'
 import { type ControllerName, controllerNames } from './controller-names.ts'
+import { createDisruptionController } from './disruption/disruption-controller.ts'
 import {
   createEndpointSliceController,
   createEndpointsController,
@@ -56,6 +57,7 @@ const factories: Readonly<Record<ControllerName, Factory>> = {
   daemonset: { source: 'daemonset-controller', create: createDaemonSetController },
   job: { source: 'job-controller', create: createJobController },
   'ttl-after-finished': { source: 'ttl-after-finished-controller', create: createJobTtlController },
+  disruption: { source: 'controllermanager', create: createDisruptionController },
   cronjob: { source: 'cronjob-controller', create: createCronJobController },
   'garbage-collector': {
     source: 'garbage-collector-controller',

@@ -10,6 +10,7 @@ export const controllerNames = [
   'job',
   'ttl-after-finished',
   'cronjob',
+  'disruption',
   'garbage-collector',
   'servicecidr',
   'service-addresses',

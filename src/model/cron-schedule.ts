@@ -70,7 +70,7 @@ function parse(text: string, timeZone: string): CronSchedule {
   const descriptor = Object.hasOwn(descriptors, text) ? descriptors[text] : undefined
   if (descriptor !== undefined) return fieldSchedule(descriptor, timeZone)
   if (!text.startsWith('@every ')) throw new CronError(`unrecognized descriptor: ${text}`)
-  return intervalSchedule(text.slice('@every '.length))
+  return intervalSchedule(text)
 }
 
 function parseZoned(zone: string, text: string): CronSchedule {
@@ -80,7 +80,7 @@ function parseZoned(zone: string, text: string): CronSchedule {
 
 /** Returns the schedule of a constant delay of whole seconds, at least one. */
 function intervalSchedule(text: string): CronSchedule {
-  const parsed = parseGoDuration(text)
+  const parsed = parseGoDuration(text.slice('@every '.length))
   if (typeof parsed === 'string') throw new CronError(`failed to parse duration ${text}: ${parsed}`)
   const delayMs = Math.max(1000, Math.trunc(parsed / 1000) * 1000)
   return { next: (afterMs) => Math.floor(afterMs / 1000) * 1000 + delayMs }

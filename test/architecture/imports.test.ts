@@ -96,6 +96,7 @@ const orderWithin: Readonly<Record<string, FolderOrder>> = {
     'context.ts',
     'addresses autoscaling endpoints events garbage ingress namespaces nodes scheduler',
     'workloads',
+    'disruption',
     'controller-manager.ts',
     'index.ts options.ts',
   ],

@@ -72,7 +72,7 @@ const percentRule =
   "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')"
 
 /** Checks a number of Pods, or a percentage up to `mostPercent`. */
-function podCount(mostPercent: number): Check {
+export function podCount(mostPercent: number): Check {
   return (value, path) => {
     if (typeof value !== 'string') return nonNegative(value, path)
     if (!/^[0-9]+%$/.test(value)) return [invalidField(path, value, percentRule)]

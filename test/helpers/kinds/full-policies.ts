@@ -117,4 +117,34 @@ export const fullPolicies: readonly FullObject[] = [
       },
     },
   },
+  {
+    kind: 'PodDisruptionBudget',
+    path: `/apis/policy/v1${inDefault}/poddisruptionbudgets`,
+    body: {
+      metadata,
+      spec: {
+        minAvailable: '50%',
+        selector: { matchLabels: { a: 'b' }, matchExpressions: [{ key: 'k', operator: 'In', values: ['v'] }] },
+        unhealthyPodEvictionPolicy: 'AlwaysAllow',
+      },
+    },
+    status: {
+      observedGeneration: 1,
+      disruptedPods: { p: time },
+      disruptionsAllowed: 1,
+      currentHealthy: 2,
+      desiredHealthy: 1,
+      expectedPods: 2,
+      conditions: [
+        {
+          type: 'DisruptionAllowed',
+          status: 'True',
+          reason: 'R',
+          message: 'm',
+          lastTransitionTime: time,
+          observedGeneration: 1,
+        },
+      ],
+    },
+  },
 ]

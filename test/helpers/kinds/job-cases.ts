@@ -19,6 +19,8 @@ const failure0 = 'spec.podFailurePolicy.rules[0]'
 const success0 = 'spec.successPolicy.rules[0]'
 const at = 'spec.template'
 const goFields = { words: 'Kubernetes prints the fields of its Go type' }
+/** The message shows the uid of the Job, which each server chooses. */
+const showsUid = (each: ObjectCase): ObjectCase => ({ ...each, words: 'the message shows the uid of the Job' })
 const inOtherWords = (each: ObjectCase): ObjectCase => ({ ...each, ...goFields })
 
 const creates: readonly ObjectCase[] = [
@@ -86,15 +88,19 @@ const creates: readonly ObjectCase[] = [
   create('pods that start again', pods({ restartPolicy: 'OnFailure' })),
   create('a deadline of the pods', pods({ activeDeadlineSeconds: 5 })),
   create('a pod label with a blank', labels({ a: 'b c' }), `Invalid ${at}.labels`, 'Invalid metadata.labels'),
-  create(
-    'a selector',
-    spec({ selector: { matchLabels: { app: 'web' } } }),
-    ...['Invalid spec.selector', 'Invalid spec.template.metadata.labels'],
+  showsUid(
+    create(
+      'a selector',
+      spec({ selector: { matchLabels: { app: 'web' } } }),
+      ...['Invalid spec.selector', 'Invalid spec.template.metadata.labels'],
+    ),
   ),
-  create(
-    'a selector and its labels',
-    spec({ selector: { matchLabels: { app: 'web' } }, template: { metadata: { labels: { app: 'web' } } } }),
-    'Invalid spec.selector',
+  showsUid(
+    create(
+      'a selector and its labels',
+      spec({ selector: { matchLabels: { app: 'web' } }, template: { metadata: { labels: { app: 'web' } } } }),
+      'Invalid spec.selector',
+    ),
   ),
   create(
     'a selector of its own',
@@ -114,10 +120,12 @@ const creates: readonly ObjectCase[] = [
     spec({ manualSelector: true }),
     ...['Required spec.selector', 'Invalid spec.template.metadata.labels'],
   ),
-  create(
-    'a generated label of another Job',
-    labels({ 'job-name': 'other' }),
-    'Invalid spec.template.metadata.labels[job-name]',
+  showsUid(
+    create(
+      'a generated label of another Job',
+      labels({ 'job-name': 'other' }),
+      'Invalid spec.template.metadata.labels[job-name]',
+    ),
   ),
   create('when pods are replaced', spec({ podReplacementPolicy: 'Failed' })),
   create('pods replaced sometimes', spec({ podReplacementPolicy: 'Some' }), 'NotSupported spec.podReplacementPolicy'),

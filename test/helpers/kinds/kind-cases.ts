@@ -1,6 +1,7 @@
 import { autoscalerCases, autoscalerV1Cases } from './autoscaler-cases.ts'
 import { coreCases } from './core-cases.ts'
 import { cronJobCases } from './cron-job-cases.ts'
+import { disruptionBudgetCases } from './disruption-budget-cases.ts'
 import { ingressCases, ingressClassCases } from './ingress-cases.ts'
 import { jobCases } from './job-cases.ts'
 import { limitRangeCases } from './limit-range-cases.ts'
@@ -37,6 +38,7 @@ export const kindCases: readonly KindCases[] = [
   priorityClassCases,
   podPriorityCases,
   limitRangeCases,
+  disruptionBudgetCases,
   bindingCases,
   evictionCases,
   csiNodeCases,

@@ -43,6 +43,9 @@ export const podPriorityCases = objectCases('priorities of Pods', pod, [
   forbids('another priority than its class', { priorityClassName: 'system-node-critical', priority: 5 }),
   forbids('a priority without a class', { priority: 5 }),
   forbids('another policy than its class', { preemptionPolicy: 'Never' }),
-  change('the class', {}, { spec: { priorityClassName: 'system-node-critical' } }, 'Forbidden spec'),
+  {
+    ...change('the class', {}, { spec: { priorityClassName: 'system-node-critical' } }, 'Forbidden spec'),
+    words: 'Kubernetes prints the difference of its Go type',
+  },
   change('an update without the priority', {}, { spec: { priority: null, preemptionPolicy: null } }),
 ])

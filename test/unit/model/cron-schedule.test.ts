@@ -53,7 +53,7 @@ describe('a cron schedule', () => {
     assert.equal(parseCron('60 * * * *'), 'end of range (60) above maximum (59): 60')
     assert.equal(parseCron('5-1 * * * *'), 'beginning of range (5) beyond end of range (1): 5-1')
     assert.equal(parseCron('a * * * *'), 'failed to parse int from a: strconv.Atoi: parsing "a": invalid syntax')
-    assert.equal(parseCron('@every 1'), 'failed to parse duration 1: time: missing unit in duration "1"')
+    assert.equal(parseCron('@every 1'), 'failed to parse duration @every 1: time: missing unit in duration "1"')
   })
 
   test('knows names of time zones in their own spelling', () => {
