@@ -55,6 +55,12 @@ describe('the files of the package', () => {
     )
   })
 
+  test('no message of a library is there in a language other than English', () => {
+    const texts = [...bundle.outputs.values()].join('')
+    assert.match(texts, /Invalid input: expected/)
+    assert.doesNotMatch(texts, /Ungültige Eingabe|Ung\\xFCltige Eingabe/)
+  })
+
   test('each module of the bundle is loaded by the program, or by what it starts', () => {
     const reached = new Set<string>(['src/main.js'])
     for (const name of reached) for (const next of bundle.loads.get(name) ?? []) reached.add(next)
