@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto'
 import { createSecureContext, type SecureContext, type SecureContextOptions } from 'node:tls'
 import type { HostPattern, ServedCertificate } from '../../../model/routing-table.ts'
 
@@ -35,7 +36,7 @@ export class CertificateChooser {
     const key = contextKey(certificates)
     const known = this.#contexts.get(key)
     if (known !== undefined) return known
-    const context = createSecureContext(secureOptions(certificates))
+    const context = createSecureContext(secureOptions([preferred(certificates)]))
     this.#contexts.set(key, context)
     return context
   }
@@ -50,7 +51,19 @@ export function secureOptions(certificates: readonly ServedCertificate[]): Secur
   }
 }
 
-/** A host may have one certificate of each kind of key; OpenSSL chooses among them. */
+/**
+ * Chooses the certificate of a name that has one of each kind of key. Node takes one alone from a context that SNI has chosen. Every
+ * client of TLS 1.2 that is not very old takes ECDSA.
+ */
+function preferred(certificates: readonly ServedCertificate[]): ServedCertificate {
+  const isEcdsa = ({ chainPem }: ServedCertificate) =>
+    new X509Certificate(chainPem).publicKey.asymmetricKeyType === 'ec'
+  const [first] = certificates
+  if (first === undefined) throw new TypeError('a name has no certificate')
+  return certificates.length === 1 ? first : (certificates.find(isEcdsa) ?? first)
+}
+
+/** A host may have one certificate of each kind of key. */
 function contextKey(certificates: readonly ServedCertificate[]): string {
   return certificates.map(({ fingerprint }) => fingerprint).join()
 }

@@ -1,57 +1,21 @@
 import assert from 'node:assert/strict'
-import { createHash } from 'node:crypto'
+import { createHash, X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
 import { Agent, type ClientRequest, type IncomingMessage, request } from 'node:http'
 import { connect as connectHttp2 } from 'node:http2'
 import { connect, type Socket } from 'node:net'
 import { after, before, describe, test } from 'node:test'
-import { connect as connectTls, type SecureVersion } from 'node:tls'
-import type { RoutingTable } from '../../../../src/model/routing-table.ts'
+import { type ConnectionOptions, connect as connectTls } from 'node:tls'
 import { matchRequest } from '../../../../src/node/ingress/match.ts'
 import { createFeatureBackend } from '../../../helpers/feature-backend.ts'
-import {
-  ask,
-  EchoServers,
-  HaproxyLab,
-  haproxySkipReason,
-  sendRaw,
-  testLimits,
-  wholeChange,
-  withEndpoints,
-} from '../../../helpers/haproxy-lab.ts'
-import { IngressLab, listen } from '../../../helpers/in-process-ingress.ts'
+import { ask, EchoServers, sendRaw, testLimits, withEndpoints } from '../../../helpers/haproxy-lab.ts'
+import { listen } from '../../../helpers/in-process-ingress.ts'
+import { type DriverLab, ingressDrivers } from '../../../helpers/ingress-drivers.ts'
 import { matchCases, matchTable } from '../../../helpers/match-cases.ts'
 import { routingTable } from '../../../helpers/routing-tables.ts'
 import { makeTlsCertificate } from '../../../helpers/tls-certificates.ts'
 
 const host = 'shop.example.com'
-
-interface Lab extends AsyncDisposable {
-  readonly httpPort: number
-  readonly httpsPort: number
-  serve(table: RoutingTable): Promise<void>
-}
-
-const drivers: readonly { readonly name: string; readonly skip: string | false; create(): Promise<Lab> }[] = [
-  {
-    name: 'haproxy',
-    skip: haproxySkipReason(),
-    create: async () => {
-      const lab = await HaproxyLab.create()
-      const serve = async (table: RoutingTable) => void (await lab.driver.apply(table, wholeChange(table)))
-      return Object.assign(lab, { serve })
-    },
-  },
-  {
-    name: 'the in-process driver',
-    skip: false,
-    create: async () => {
-      const lab = new IngressLab(testLimits)
-      await lab.start()
-      return Object.assign(lab, { serve: async (table: RoutingTable) => void (await lab.driver.apply(table)) })
-    },
-  },
-]
 
 interface Answer {
   readonly status: number
@@ -90,15 +54,15 @@ async function readUntil(socket: Socket, pattern: RegExp): Promise<string> {
   return text
 }
 
-const certificateOf = async (names: readonly string[]) => {
-  const { certPem, keyPem } = await makeTlsCertificate({ commonName: names[0] ?? 'default', names })
+const certificateOf = async (names: readonly string[], key: 'P-256' | 'RSA-2048' = 'P-256') => {
+  const { certPem, keyPem } = await makeTlsCertificate({ commonName: names[0] ?? 'default', names, key })
   const fingerprint = createHash('sha256').update(certPem).digest('hex')
   return { secret: 'a/b', hosts: names, fingerprint, chainPem: certPem, keyPem, notAfterMs: 0 }
 }
 
-for (const { name, skip, create } of drivers) {
+for (const { name, skip, create } of ingressDrivers) {
   describe(`The routing table, served by ${name}`, { skip }, () => {
-    let lab: Lab
+    let lab: DriverLab
     let servers: EchoServers
     let table = matchTable()
 
@@ -128,7 +92,7 @@ for (const { name, skip, create } of drivers) {
 
   describe(`What users expect of an Ingress, served by ${name}`, { skip }, () => {
     const backend = createFeatureBackend()
-    let lab: Lab
+    let lab: DriverLab
 
     before(async () => {
       lab = await create()
@@ -139,7 +103,12 @@ for (const { name, skip, create } of drivers) {
         routingTable({ [host]: { prefix: ['/'] }, '*.wild.example.com': { prefix: ['/'] } }),
         () => [port],
       )
-      const certificates = await Promise.all([[], [host], ['*.wild.example.com']].map(certificateOf))
+      const certificates = await Promise.all([
+        certificateOf([]),
+        certificateOf([host]),
+        certificateOf([host], 'RSA-2048'),
+        certificateOf(['*.wild.example.com']),
+      ])
       await lab.serve({ ...table, certificates })
     })
     after(async () => {
@@ -149,9 +118,7 @@ for (const { name, skip, create } of drivers) {
     })
 
     const get = (asked: Asked) => fetchFrom(lab.httpPort, asked)
-    const openTls = async (
-      options: { servername?: string; maxVersion?: SecureVersion; minVersion?: SecureVersion } = {},
-    ) => {
+    const openTls = async (options: ConnectionOptions = {}) => {
       const socket = connectTls({ port: lab.httpsPort, host: '127.0.0.1', rejectUnauthorized: false, ...options })
       await once(socket, 'secureConnect')
       return socket
@@ -303,6 +270,23 @@ for (const { name, skip, create } of drivers) {
       test(`a client that asks for ${asked ?? 'no name'} is shown the certificate of ${served}`, async () => {
         const socket = await openTls(asked === undefined ? {} : { servername: asked })
         assert.equal(socket.getPeerCertificate().subject.CN, served)
+        socket.destroy()
+      })
+    }
+
+    // Node shows one certificate for each name, so the in-process driver serves the one that most clients take with the least work.
+    const kinds = [
+      { asks: 'takes ECDSA alone', ciphers: 'ECDHE-ECDSA-AES128-GCM-SHA256', shown: 'ec' },
+      { asks: 'takes both', ciphers: 'ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-RSA-AES128-GCM-SHA256', shown: 'ec' },
+      { asks: 'takes RSA alone', ciphers: 'ECDHE-RSA-AES128-GCM-SHA256', shown: name === 'haproxy' ? 'rsa' : 'none' },
+    ]
+    for (const { asks, ciphers, shown } of kinds) {
+      test(`of two certificates for a name a client that ${asks} is shown ${shown}`, async () => {
+        const opening = openTls({ servername: host, maxVersion: 'TLSv1.2', ciphers })
+        if (shown === 'none') return await assert.rejects(opening, { code: /HANDSHAKE_FAILURE/ })
+        const socket = await opening
+        const certificate = new X509Certificate(socket.getPeerCertificate().raw)
+        assert.deepEqual([certificate.subject, certificate.publicKey.asymmetricKeyType], [`CN=${host}`, shown])
         socket.destroy()
       })
     }
