@@ -26,11 +26,13 @@ export interface KubeDnsParts {
   /** Returns whether queries to this node's address are answered now. */
   readonly serves: () => boolean
   readonly log: Logger
-  /** For tests; 5 s where undefined. */
+  /** How often the readiness is looked at, and every third time the objects; 5 s where undefined. */
   readonly intervalMs?: number
 }
 
 const defaultIntervalMs = 5_000
+/** Looks at what is settled are one in so many: an agent at rest asks nothing else so often. */
+const looksPerRepair = 3
 const nodeIntervalMs = 250
 const maxDenialMs = 600_000
 
@@ -63,11 +65,14 @@ export class KubeDnsObjects implements Component {
   readonly #warned = new Set<string>()
   readonly #denials = new Map<string, { readonly waitMs: number; readonly untilMs: number }>()
   #hasAwaited = false
+  /** The readiness that the Pod shows for certain; undefined where that is not known. */
+  #shown: boolean | undefined
+  #looks = 0
   #health: Health = { level: 'ok', message: '', sinceMs: 0 }
 
   constructor(parts: KubeDnsParts) {
     this.#parts = parts
-    this.#loop = new Periodic(({ signal }) => this.#reconcile(signal), {
+    this.#loop = new Periodic(({ signal }) => this.#look(signal), {
       intervalMs: this.#intervalMs,
       firstAfterMs: 0,
       onError: (error) =>
@@ -88,12 +93,22 @@ export class KubeDnsObjects implements Component {
   /** Marks the Pod as not ready, so that this node is no endpoint any more. The Pod stays for the next start. */
   async stop(scope: { signal: AbortSignal }): Promise<void> {
     await this.#loop.stop(scope)
-    await this.#reportReady(false, scope.signal).catch(() => {})
+    await this.#findPod(scope.signal)
+      .then((found) => this.#reportReady(found, false, scope.signal))
+      .catch(() => {})
     this.#health = { level: 'stopped', message: 'stopped', sinceMs: Date.now() }
   }
 
   health(): Health {
     return this.#health
+  }
+
+  async #look(signal: AbortSignal): Promise<void> {
+    const isSettled = this.#shown === this.#parts.serves()
+    this.#looks = isSettled ? this.#looks + 1 : 0
+    if (isSettled && this.#looks % looksPerRepair !== 0) return
+    this.#shown = undefined
+    await this.#reconcile(signal)
   }
 
   async #reconcile(signal: AbortSignal): Promise<void> {
@@ -123,7 +138,8 @@ export class KubeDnsObjects implements Component {
     this.#hasAwaited = true
     const found = await this.#findPod(signal)
     if (found === undefined && serves()) await this.#createPod(signal)
-    if (found !== undefined || serves()) await this.#reportReady(serves(), signal)
+    const pod = found ?? (serves() ? await this.#findPod(signal) : undefined)
+    await this.#reportReady(pod, serves(), signal)
   }
 
   /**
@@ -157,18 +173,22 @@ export class KubeDnsObjects implements Component {
     }
   }
 
-  async #reportReady(ready: boolean, signal: AbortSignal): Promise<void> {
+  async #reportReady(pod: ApiObject | undefined, ready: boolean, signal: AbortSignal): Promise<void> {
     const { client, facts } = this.#parts
-    const found = podSchema.safeParse(await this.#findPod(signal))
+    const found = podSchema.safeParse(pod)
     if (!found.success) return
     const { podIP, conditions, containerStatuses } = found.data.status
     const isReady = conditions.some(({ type, status }) => type === 'Ready' && status === 'True')
     // Others may change a condition alone, for example of a node that is lost; earlier versions wrote no container status.
     const isReported = isReady === ready && containerStatuses.some((container) => container.ready === ready)
-    if (isReported && podIP === facts.address) return
+    if (isReported && podIP === facts.address) {
+      this.#shown = ready
+      return
+    }
     const times = { now: formatTime(Date.now()), startedAt: formatTime(performance.timeOrigin) }
     const patch = { status: mirrorStatus(facts, ready, times) }
     await client.patch({ ...this.#pod, subresource: 'status' }, { kind: 'merge', patch }, { signal })
+    this.#shown = ready
   }
 
   /** A node may read only pods that are bound to it, so a Pod that does not exist is forbidden to it. */

@@ -177,3 +177,39 @@ test('where a node may neither read nor create them, that is logged once, nothin
   assert.equal(lines.filter((line) => line.includes('this node may not create')).length, 2)
   assert.equal(lines.filter((line) => line.includes('was made')).length, 0)
 })
+
+test('objects that are as they should be are asked for at every third look', async () => {
+  const ports = [
+    { port: 53, protocol: 'UDP' },
+    { port: 53, protocol: 'TCP' },
+    { port: 9153, protocol: 'TCP' },
+  ]
+  const service = { spec: { clusterIP: '10.96.0.10', ports, selector: { 'k8s-app': 'kube-dns' } } }
+  const conditions = [{ type: 'Ready', status: 'True' }]
+  const status = { podIP: '192.0.2.1', conditions, containerStatuses: [{ ready: true }] }
+  await using server = await startServer((request, response) => {
+    response.writeHead(200, { 'content-type': 'application/json' })
+    const kind = request.url?.includes('/services/') ? 'Service' : 'Pod'
+    const metadata = { name: 'x', namespace: 'kube-system', uid: 'u', resourceVersion: '1' }
+    const rest = kind === 'Service' ? service : { status }
+    response.end(JSON.stringify({ apiVersion: 'v1', kind, metadata, ...rest }))
+  })
+  let looks = 0
+  const agent = new KubeDnsObjects({
+    client: clientOf(server),
+    dialect,
+    clusterDns: [ipOf('10.96.0.10')],
+    facts: { nodeName: 'n1', address: ipOf('192.0.2.1') },
+    serves: () => {
+      looks += 1
+      return true
+    },
+    log: createRecordingLogger().log,
+    intervalMs: 5,
+  })
+  await agent.start()
+  await untilAsync('it has looked often', async () => looks > 60, patientMs)
+  const asked = server.requests.length
+  await agent.stop({ signal: AbortSignal.timeout(patientMs) })
+  assert.ok(asked > 4 && asked < 0.7 * looks, `${asked} questions, ${looks} times asked whether it serves`)
+})
