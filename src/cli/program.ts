@@ -1,4 +1,4 @@
-import { Command, Help, Option } from 'commander'
+import { Command, Option } from 'commander'
 import type { Options } from '../app/context.ts'
 import { refuseConflicts } from '../app/option-conflicts.ts'
 import { optionGroups } from '../app/option-groups.ts'
@@ -13,6 +13,7 @@ import {
 import { visibleLines } from '../model/visible-text.ts'
 import { readBuildInfo, versionText } from '../observe/index.ts'
 import type { ExitCode } from './exit-code.ts'
+import { helpFormat } from './help-format.ts'
 
 export interface CliContext {
   readonly env: Readonly<Record<string, string | undefined>>
@@ -45,7 +46,7 @@ export function buildProgram(context: CliContext, commands: readonly AddCommand[
     .version(versionText(build))
     .option('--debug', 'show the stack of an error')
     .showHelpAfterError('(--help lists the options)')
-    .configureHelp({ minWidthToWrap: 20, optionDescription: describeWithoutFalse })
+    .configureHelp(helpFormat)
     .exitOverride()
     .configureOutput({
       writeOut: (text) => context.stdout.write(text),
@@ -55,13 +56,6 @@ export function buildProgram(context: CliContext, commands: readonly AddCommand[
     })
   for (const add of commands) add(program, context)
   return program
-}
-
-const plainHelp = new Help()
-
-/** A switch is off unless it is given; "(default: false)" behind each would be noise. */
-function describeWithoutFalse(option: Option): string {
-  return plainHelp.optionDescription(option).replace(/ \(default: false\)$/, '')
 }
 
 /** Returns the width of the terminal, or of COLUMNS where the output is no terminal; 80 if neither is known. */

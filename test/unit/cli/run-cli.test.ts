@@ -102,6 +102,19 @@ test('Help fills the width of the terminal, or COLUMNS, or 80 characters.', asyn
   assert.ok(narrow <= 60, `${narrow}`)
 })
 
+test('Help of the command with the longest options and lists fits a line, of 80 characters and of 50.', async () => {
+  for (const columns of [80, 50]) {
+    for (const command of ['run', 'agent', 'check']) {
+      const { out } = await platnet([command, '--help'], {}, columns)
+      const isBreakable = (line: string) => line.length > columns && !/^ *(--|\S*$)/.test(line)
+      assert.deepEqual(out.split('\n').filter(isBreakable), [], `${command} at ${columns}`)
+    }
+  }
+  const { out } = await platnet(['run', '--help'], {}, 80)
+  assert.match(out, /^ {2}--horizontal-pod-autoscaler-sync-period <duration>\n {36}How often each/m)
+  assert.match(out, /^ {36}api,controllers,\S+,\n {36}\S+pods\)$/m)
+})
+
 test('The help of a command that asks the agent shows the options that it uses, and it takes the others.', async () => {
   const { out } = await platnet(['status', '--help'])
   assert.deepEqual(
