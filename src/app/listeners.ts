@@ -29,6 +29,11 @@ export function listenersOf({ values }: Options): readonly Listener[] {
   ]
   return [
     ...byPart.filter(([part, { port }]) => port !== 0 && app.components.includes(part)).map(([, listener]) => listener),
-    tcp(unspecifiedIpv4, node.port, '--port'),
+    agentListener(node),
   ]
+}
+
+/** The HTTPS port of the agent, without which it does not start. */
+export function agentListener({ port }: Options['values']['node']): Listener {
+  return { protocol: 'tcp', address: unspecifiedIpv4, port, option: '--port' }
 }

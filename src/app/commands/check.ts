@@ -14,7 +14,7 @@ import { isNetworkOurs, shippedBridge } from '../../node/cni/index.ts'
 import { hasOurRules, probeForwarding, probeIptables, probeNftables, probePolicyRules } from '../../node/rules/index.ts'
 import { wantedSysctls } from '../composition/wanted-sysctls.ts'
 import type { AppContext, Options } from '../context.ts'
-import { consoleListenersOf, listenersOf } from '../listeners.ts'
+import { agentListener, consoleListenersOf, listenersOf } from '../listeners.ts'
 
 class CheckError extends PlatnetError<'not-fit' | 'EPERM'> {}
 
@@ -87,6 +87,16 @@ export async function checkBeforeStart(context: AppContext, run: Run): Promise<v
 export async function requirePrivilege(): Promise<void> {
   const failed = (await probePrivilege()).find(isFailure)
   if (failed) throw new CheckError('EPERM', failed.what, failed.remedy ? { remedy: failed.remedy } : {})
+}
+
+/**
+ * Throws CheckError where another program has the port of the agent: the supervisor would start the agent again and again. An earlier
+ * agent that still ends is waited for by those starts.
+ */
+export async function requireAgentPort({ values }: Options): Promise<void> {
+  const [finding] = await probePorts([agentListener(values.node)])
+  if (finding && isFailure(finding))
+    throw new CheckError('not-fit', finding.what, finding.remedy ? { remedy: finding.remedy } : {})
 }
 
 async function checkNode(run: Run = runProgram, probeRules = probeIptables): Promise<readonly Finding[]> {

@@ -93,7 +93,11 @@ export async function runNode(untraced: AppContext): Promise<RunEnd> {
   }
   reloadOnChange(context, log, sendOptions)
   const withAgent = partsOf.agent.some((part) => context.options.values.app.components.includes(part))
-  if (withAgent) await (await import('./check.ts')).requirePrivilege()
+  if (withAgent) {
+    const { requireAgentPort, requirePrivilege } = await import('./check.ts')
+    await requirePrivilege()
+    await requireAgentPort(context.options)
+  }
   const server = await composeServer(context)
   const working = [...server.components, ...(withAgent ? [agent] : [])]
   const parts = [...tracing, ...working, ...composePulse(working, { context, notifier, log })]

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
+import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import '../../../src/app/commands/check.ts'
 import { runCli } from '../../../src/cli/run-cli.ts'
+import { hasNetAdmin } from '../../../src/host/privilege.ts'
 import { makeTemporaryFolder } from '../../helpers/temporary-folder.ts'
 
 async function platnet(...args: readonly string[]) {
@@ -23,6 +25,24 @@ test('run without root says so at once and makes nothing', asOtherUser, async (t
   )
   assert.equal(code, 4)
   assert.match(err, /^error: this process lacks CAP_NET_ADMIN\n {2}what to do: run as root/)
+  assert.ok(!existsSync(dataDir))
+})
+
+const withPrivilege = { skip: (await hasNetAdmin()) ? false : 'needs CAP_NET_ADMIN' }
+
+test('run whose agent would find its port taken says so at once and makes nothing', withPrivilege, async (t) => {
+  const dataDir = join(makeTemporaryFolder(t), 'data')
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.after(() => server.close())
+  const address = server.address()
+  const port = address !== null && typeof address === 'object' ? address.port : 0
+  const { code, err } = await platnet('run', '--data-dir', dataDir, '--port', `${port}`, '--log-level=off')
+  assert.equal(code, 1)
+  assert.match(
+    err,
+    /^error: tcp port \d+ on 0\.0\.0\.0 is in use by node \(pid \d+\)\n {2}what to do: choose another with --port/,
+  )
   assert.ok(!existsSync(dataDir))
 })
 
