@@ -111,9 +111,11 @@ const fieldPatterns: Readonly<Record<NftType, string>> = {
   classid: '[\\da-f]{1,4}:[\\da-f]{1,4}',
 }
 
+/** Ranges that are no networks, as other programs may add them, are removed in the kernel's form: `10.0.0.1-10.0.0.6`. */
 function patternOf(types: readonly NftType[], spec: SetSpec | undefined): RegExp {
-  const prefixLength = spec?.isInterval === true ? String.raw`(?:/\d{1,3})?` : ''
-  return new RegExp(`^${types.map((type) => fieldPatterns[type]).join(String.raw` \. `)}${prefixLength}$`)
+  const fields = types.map((type) => fieldPatterns[type])
+  const range = spec?.isInterval === true ? `(?:/\\d{1,3}|-${fields.at(-1)})?` : ''
+  return new RegExp(`^${fields.join(String.raw` \. `)}${range}$`)
 }
 
 function badElement(set: string, text: string, expected: string): NetfilterError {

@@ -3,7 +3,7 @@ import { Slots } from '../../../loop/slots.ts'
 import { describeError } from '../../../model/errors.ts'
 import type { IpFamily } from '../../../model/ip.ts'
 import type { XorHash } from '../../../model/xor-hash.ts'
-import type { ElementChange, NftChange, SetSpec } from '../../../netfilter/nft/types.ts'
+import { type ElementChange, type NftChange, type SetSpec, stateSet } from '../../../netfilter/nft/types.ts'
 import type { Logger } from '../../../observe/logger.ts'
 import { RulesError } from '../errors.ts'
 import type { ChainDifference } from '../preview.ts'
@@ -161,12 +161,18 @@ export class NftWriter implements Component {
   async #differs(sets: readonly SetSpec[] | undefined): Promise<boolean> {
     try {
       if (!(await this.#reader.isThere())) return true
-      if (sets === undefined && !(await this.#areRulesRight())) return true
+      if (sets === undefined && !((await this.#areRulesRight()) && (await this.#isStateRight()))) return true
       return (await this.#reader.findDiffering(sets)).length > 0
     } catch (error) {
       if (isUnreadable(error)) return true
       throw error
     }
+  }
+
+  /** A state that others removed would have a restart compare everything. */
+  async #isStateRight(): Promise<boolean> {
+    const state = await this.#reader.readState()
+    return this.#objects !== undefined && state?.objects === objectsText(this.#objects)
   }
 
   async #areRulesRight(): Promise<boolean> {
@@ -250,8 +256,10 @@ export class NftWriter implements Component {
     const areRulesRight = sets !== undefined || (await this.#areRulesRight())
     const differences = await this.#reader.readDifferences(await this.#reader.findDiffering(sets))
     const drift = driftOf(differences, areRulesRight)
-    if (drift.length === 0) return { drift, write: unchanged }
-    return { drift, write: await this.#writeDifferences(objects, areRulesRight) }
+    if (drift.length > 0) return { drift, write: await this.#writeDifferences(objects, areRulesRight) }
+    if (sets !== undefined || (await this.#isStateRight())) return { drift, write: unchanged }
+    const ofState = { table: 'nftables', set: stateSet, missing: 1, unwanted: 0 } as const
+    return { drift: [ofState], write: await this.#writer.write([], objects) }
   }
 
   /** Runs one operation at a time and keeps the health; the caller handles a failure. */

@@ -19,6 +19,8 @@ const otherIp = (n: number) => `10.96.1.${n}`
 const otherEndpoints = (n: number, generation: number) =>
   Array.from({ length: 1 + ((n + generation) % 4) }, (_, index) => `10.244.${10 + index}.${(n + generation) % 250}`)
 
+/** How far it is. */
+const progress = (line: string) => process.stderr.write(`nftables-node: ${line}\n`)
 const ip = (...args: string[]) => runProgram('ip', args, { timeoutMs: 10_000 })
 const nft = (...words: string[]) => runProgram('nft', words, { timeoutMs: 20_000 })
 
@@ -116,6 +118,7 @@ async function disturb(node: NftablesNode) {
       else await sleep(50)
     }
     repaired[title] = Math.round(tookMs)
+    progress(`${title}: repaired after ${repaired[title]} ms`)
   }
   for (const table of ['filter', 'nat', 'mangle'])
     await runProgram('iptables', ['-t', table, '-F'], { timeoutMs: 10_000 })
@@ -197,8 +200,11 @@ async function sendSctp(node: NftablesNode): Promise<string> {
 }
 
 const node = await prepare()
+progress('the agent is ready')
 const kills = await killUnderLoad(node)
+progress(JSON.stringify(kills))
 const disturbed = await disturb(node)
+progress(JSON.stringify(disturbed))
 const many = await manyClientsAndEndpoints(node)
 const sctp = await sendSctp(node)
 process.stdout.write(`${JSON.stringify({ kills, disturbed, many, sctp })}\n`, () => process.exit(0))

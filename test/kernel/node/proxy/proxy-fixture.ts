@@ -19,9 +19,11 @@ import {
   nftKernel,
   RulesWriter,
 } from '../../../../src/node/rules/index.ts'
+import type { NftKernel } from '../../../../src/node/rules/nft/kernel.ts'
 import { AppliedRevisions, type ClusterAddresses, LiveNodeState } from '../../../../src/node/state/index.ts'
 import { createMetrics, silentLogger } from '../../../../src/observe/index.ts'
 import type { TestNetns } from '../../../helpers/netns.ts'
+import { listElementsByNft } from '../../../helpers/nft-elements.ts'
 
 export const nodeIp = '192.0.2.1'
 
@@ -50,11 +52,18 @@ async function useIptables(netns: TestNetns, run: Run, flavour: Flavour) {
   return { mode: new IptablesMode('IPv4', writer), writer }
 }
 
-/** Neither the library nor netlink reaches the namespace from here: programs do, in which elements are written and not listed. */
+/**
+ * Neither the library nor netlink reaches the namespace from here: programs do. Where a test has a `run` of its own, all texts pass
+ * through it.
+ */
 async function useNftables(netns: TestNetns, run: Run) {
-  const session = await openNftSession({ run, start: netns.start, kinds: ['interactive', 'program'] })
+  const kinds = run === netns.run ? (['interactive', 'program'] as const) : (['program'] as const)
+  const session = await openNftSession({ run, start: netns.start, kinds })
   const ruleset = new ElementRuleset({ family: 'IPv4' })
-  const kernel = nftKernel({ session, run, socket: undefined })
+  const kernel: NftKernel = {
+    ...nftKernel({ session, run, socket: undefined }),
+    listElements: (table, spec, take) => listElementsByNft(netns.run, table, spec, take),
+  }
   const nftWriter = new NftWriter({ family: 'IPv4', kernel, wanted: ruleset, log: silentLogger })
   const writer = {
     start: (scope: { signal: AbortSignal }) => nftWriter.start(scope),

@@ -228,6 +228,8 @@ describe('a comparison', () => {
       for (const key of endpoints?.keys() ?? []) endpoints?.set(key, '192.0.2.66 . 80')
     },
     'an element too many': ({ kernel }) => void kernel.table?.sets.get('refuse')?.set('10.96.0.1 . tcp . 80', ''),
+    'a range that is no network': ({ kernel }) =>
+      void kernel.table?.sets.get('admitted')?.set('10.96.0.1 . tcp . 80 . 10.0.0.1-10.0.0.6', ''),
     'rules that were flushed': ({ kernel }) => void kernel.table?.rules.splice(5),
     'a rule too many': ({ kernel }) => void kernel.table?.rules.push('\t\tdrop'),
     'a chain of others': ({ kernel }) => void kernel.table?.rules.push('\tchain foreign {', '\t}'),
@@ -254,6 +256,20 @@ describe('a comparison', () => {
       assert.deepEqual(await lab.writer.preview(), [])
       assert.equal(await lab.writer.recognises(objects(JSON.stringify(two))), true)
     })
+
+  test('writes the state where others removed it', async () => {
+    const lab = new Lab()
+    await lab.set(two)
+    const table = lab.kernel.table ?? assert.fail()
+    const { comment } = table
+    table.comment = undefined
+    assert.deepEqual(
+      (await lab.writer.verify()).drift.map(({ set }) => set),
+      ['state'],
+    )
+    assert.equal(table.comment, comment)
+    assert.deepEqual((await lab.writer.verify()).drift, [])
+  })
 
   test('of equal state writes nothing, and one of some sets reads only these', async () => {
     const lab = new Lab()
