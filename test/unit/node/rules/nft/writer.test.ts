@@ -267,7 +267,7 @@ describe('a comparison', () => {
       (await lab.writer.verify()).drift.map(({ set }) => set),
       ['state'],
     )
-    assert.equal(table.comment, comment)
+    assert.equal(lab.kernel.table?.comment, comment)
     assert.deepEqual((await lab.writer.verify()).drift, [])
   })
 
