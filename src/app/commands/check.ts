@@ -28,14 +28,13 @@ export async function checkHost(options: Options): Promise<HostCheck> {
   const { app, pods, proxy } = options.values
   const lacksPrivilege = (await probePrivilege()).some(isFailure)
   const findings = [
-    ...(await checkNode()),
+    ...(await checkNode(options)),
     ...(await probeSysctls(wantedSysctls(options))),
     ...(await probePorts(listenersOf(options))),
     ...(await probePorts(consoleListenersOf(options))).map(toBearable),
   ]
   if (!lacksPrivilege && app.components.includes('proxy')) findings.push(...(await checkForwarding(options)))
-  if (!lacksPrivilege && app.components.includes('proxy'))
-    findings.push(...(await probeNftables(proxy.proxyMode === 'nftables')))
+  if (!lacksPrivilege && app.components.includes('proxy')) findings.push(...(await probeNftables(proxy.proxyMode)))
   if (!lacksPrivilege && app.components.includes('policy')) findings.push(...(await probePolicyRules()))
   if (app.components.includes('ingress')) findings.push(...(await checkIngress(options)))
   if (app.components.includes('pods')) findings.push(describePods(pods.runPods))
@@ -75,7 +74,8 @@ async function findHaproxy(run: Run = runProgram): Promise<Finding> {
  */
 export async function checkBeforeStart(context: AppContext, run: Run): Promise<void> {
   const log = context.logging.logger('platform_kubelet').child('check')
-  const findings = await checkNode(run, async () => ((await hasOurRules(run)) ? [] : probeIptables(run)))
+  const probeRules = async () => ((await hasOurRules(run)) ? [] : probeIptables(run))
+  const findings = await checkNode(context.options, run, probeRules)
   for (const { level, what, remedy } of findings) if (level === 'warn') log.warn(what, { remedy })
   const failed = findings.find(isFailure)
   if (!failed) return
@@ -99,10 +99,28 @@ export async function requireAgentPort({ values }: Options): Promise<void> {
     throw new CheckError('not-fit', finding.what, finding.remedy ? { remedy: finding.remedy } : {})
 }
 
-async function checkNode(run: Run = runProgram, probeRules = probeIptables): Promise<readonly Finding[]> {
+async function checkNode(
+  options: Options,
+  run: Run = runProgram,
+  probeRules = probeIptables,
+): Promise<readonly Finding[]> {
   const privilege = await probePrivilege()
   if (privilege.some(isFailure)) return privilege
-  return [...privilege, ...(await Promise.all([probePrograms(nodePrograms, run), probeRules(run)])).flat()]
+  const isIptables = ({ package: name }: (typeof nodePrograms)[number]) => name === 'iptables'
+  const [others, iptables] = await Promise.all([
+    probePrograms(
+      nodePrograms.filter((program) => !isIptables(program)),
+      run,
+    ),
+    Promise.all([probePrograms(nodePrograms.filter(isIptables), run), probeRules(run)]),
+  ])
+  const found = iptables.flat()
+  return [...privilege, ...others, ...(needsIptables(options) ? found : found.map(toBearable))]
+}
+
+/** The mode nftables needs iptables only to accept what policies of others in its tables would refuse. */
+function needsIptables({ values: { app, proxy } }: Options): boolean {
+  return app.components.includes('policy') || proxy.proxyMode !== 'nftables'
 }
 
 async function checkForwarding({ values: { app, cni, dns, node, proxy } }: Options): Promise<readonly Finding[]> {

@@ -87,19 +87,20 @@ export async function composeAgent(context: AppContext, run = createFastRun()): 
       options: context.live.report,
       refusedClaims: proxy?.refusedClaims() ?? [],
     })
+  const configz = () => describeConfig(context, proxy)
   const questions = questionsOf({ proxy, policy, dns, ingress }, run)
   const control = createControlSocket({
     path: values.node.controlSocket,
     applied,
     status,
-    queries: { ...questions, ...selfQuestions(context, dns) },
+    queries: { ...questions, ...selfQuestions(context, dns, configz) },
     gate,
     log: log.child('control'),
   })
   const rule = await accessRule(context, client)
   const families = proxy?.families ?? []
   const door = composeNodeDoor({ context, client, state, dns, families, status, questions }, rule)
-  const endpoints = await composeEndpoints(context, { access, rule, door }, working)
+  const endpoints = await composeEndpoints(context, { access, rule, door, configz }, working)
   return [endpoints, control, ...working, ...(door ? [door] : []), ...createIdleMemory(log)]
 }
 
@@ -152,13 +153,22 @@ function questionsOf(
 }
 
 /** Answers what `platnet status --watch` and `platnet support-bundle` ask about this process. */
-function selfQuestions(context: AppContext, dns: DnsPlane | undefined) {
+function selfQuestions(context: AppContext, dns: DnsPlane | undefined, configz: () => unknown) {
   const ok = 200 as const
   return {
     '/counters': async () => ({ status: ok, body: await readCounters(context, dns) }),
-    '/configz': async () => ({ status: ok, body: configzDocument(context.live.resolved) }),
+    '/configz': async () => ({ status: ok, body: configz() }),
     '/metrics': async () => ({ status: ok, body: { text: (await context.metrics.text()).body } }),
   }
+}
+
+/** The options, and what was chosen where an option leaves the choice to the agent. */
+function describeConfig(context: AppContext, proxy: ProxySide | undefined) {
+  const modes = (proxy?.families ?? []).map(({ plane: { view } }) => {
+    const { family, mode, modeReason } = view.status()
+    return [family, { mode, why: modeReason }] as const
+  })
+  return { ...configzDocument(context.live.resolved), inUse: { proxyMode: Object.fromEntries(modes) } }
 }
 
 function composeRegistration(context: AppContext, client: ApiClient, dialect: Dialect): NodeRegistration | undefined {
@@ -212,11 +222,12 @@ interface ServedParts {
   readonly access: ClusterAccess
   readonly rule: AccessRule
   readonly door: ConsoleDoor | undefined
+  readonly configz: () => unknown
 }
 
 async function composeEndpoints(
   context: AppContext,
-  { access, rule, door }: ServedParts,
+  { access, rule, door, configz }: ServedParts,
   components: readonly Component[],
 ): Promise<Component> {
   const { app, node } = context.options.values
@@ -226,7 +237,7 @@ async function composeEndpoints(
   const handler = createAgentEndpoints({
     metrics: context.metrics,
     usage: () => usage.text(),
-    configz: () => configzDocument(context.live.resolved),
+    configz,
     components: () => components,
     access: rule,
     log,

@@ -6,7 +6,7 @@ import { forwardHooks, proxyHooks } from '../../netfilter/hooks.ts'
 import { ElementRuleset } from '../../netfilter/nft/element-ruleset.ts'
 import { ForwardRules, IptablesMode, NftablesMode, type ProxyMode, type ProxySettings } from '../../node/proxy/index.ts'
 import {
-  cleanupNat,
+  cleanupProxyRules,
   DriftWatch,
   detectIptables,
   ElementDriftWatch,
@@ -102,7 +102,8 @@ async function composeForward({ family, settings, run, monitor, log }: ProxyRule
     const isWatched = () => iptables.choice.flavour === 'nft' && monitor.isListening
     const writer = new RulesWriter({ iptables, hooks: forwardHooks(), tables: ['filter'], log, isWatched })
     if (iptables.choice.flavour === 'nft') monitor.subscribe(new DriftWatch({ family, writer, log }))
-    return { writer, rules: new ForwardRules({ settings, writer, cleanNat: () => cleanupNat(run, family), log }) }
+    const removeOthers = (keep: ReadonlySet<string>) => cleanupProxyRules(run, family, keep)
+    return { writer, rules: new ForwardRules({ settings, writer, removeOthers, log }) }
   } catch (error) {
     log.warn('no rules accept what policies of FORWARD refuse', { error: describeError(error) })
     return undefined

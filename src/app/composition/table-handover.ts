@@ -1,4 +1,4 @@
-import { type NetfilterSocket, openNftSession, type Run, runProgram } from '../../host/index.ts'
+import { type NetfilterSocket, NftError, openNftSession, type Run, runProgram } from '../../host/index.ts'
 import { Backoff } from '../../loop/backoff.ts'
 import { BoundedFrequencyRunner } from '../../loop/bounded-frequency-runner.ts'
 import type { Component, Health } from '../../loop/component.ts'
@@ -10,7 +10,7 @@ import type { Logger } from '../../observe/index.ts'
 export interface TableHandoverParts {
   readonly family: IpFamily
   readonly run: Run
-  /** Without it nothing is known of a table, and none is removed. */
+  /** Tells without a program whether there is a table; where it cannot be opened nft is asked. */
   readonly socket: Pick<NetfilterSocket, 'ask'> | undefined
   readonly log: Logger
 }
@@ -51,9 +51,14 @@ export class TableHandover implements Component {
 
   async #remove(): Promise<void> {
     const { family, run, socket, log } = this.#parts
-    if (socket === undefined || !hasTable(socket, { family, name: 'platnet' })) return
-    const session = await openNftSession({ run, start: runProgram, kinds: ['program'] })
-    await removeTable(session, family)
+    if (socket !== undefined && !hasTable(socket, { family, name: 'platnet' })) return
+    const session = await openNftSession({ run, start: runProgram, kinds: ['program'] }).catch((thrown: unknown) => {
+      // Nothing says that there is a table, and there is no nft that could have made one.
+      if (socket === undefined && thrown instanceof NftError && thrown.code === 'unavailable') return undefined
+      throw thrown
+    })
+    if (session === undefined) return
+    if (!(await removeTable(session, family))) return
     this.#health = { level: 'ok', message: '', sinceMs: Date.now() }
     log.info('the table of the mode nftables was removed', { family })
   }

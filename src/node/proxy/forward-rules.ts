@@ -17,14 +17,14 @@ export interface ForwardRulesParts {
   readonly settings: ProxyRuleSettings
   /** The writer of the table filter alone. */
   readonly writer: Pick<RulesWriter, 'sync' | 'write'>
-  /** Removes our chains from nat, which this mode does not use. */
-  readonly cleanNat: () => Promise<number>
+  /** Removes our chains from nat, and from filter but for these. Returns how many there were. */
+  readonly removeOthers: (keep: ReadonlySet<string>) => Promise<number>
   readonly log: Logger
 }
 
 /**
- * The part of the mode nftables in iptables' filter: rules that accept what other programs' rules and policies there would refuse. With the first write
- * the rules of the mode iptables go, so that comes when the table of nftables is complete.
+ * The part of the mode nftables in iptables' filter: rules that accept what other programs' rules and policies there would refuse. The rules of the mode
+ * iptables go before the first write, so that comes when the table of nftables is complete.
  */
 export class ForwardRules implements Component {
   readonly name: string
@@ -32,7 +32,7 @@ export class ForwardRules implements Component {
   readonly #runner: BoundedFrequencyRunner
   #settings: ProxyRuleSettings
   #isAllowed = false
-  #isNatClean = false
+  #areOthersGone = false
   #isFirst = true
   #health: Health = { level: 'unknown', message: 'waits for the table of nftables', sinceMs: 0 }
 
@@ -78,13 +78,13 @@ export class ForwardRules implements Component {
   }
 
   async #write(): Promise<void> {
-    const { writer, cleanNat, log } = this.#parts
-    if (!this.#isNatClean) {
-      const removed = await cleanNat()
-      if (removed > 0) log.info('the rules of the mode iptables were removed from nat', { removed })
-      this.#isNatClean = true
-    }
+    const { writer, removeOthers, log } = this.#parts
     const set = forwardChains(this.#settings)
+    if (!this.#areOthersGone) {
+      const removed = await removeOthers(new Set(set.keys()))
+      if (removed > 0) log.info('the rules of the mode iptables were removed', { removed })
+      this.#areOthersGone = true
+    }
     const objects = addHash(emptyXorHash, hashItem('forward', JSON.stringify([...set])))
     const change = [{ table: 'filter', set, remove: [] }] as const
     await (this.#isFirst ? writer.sync(change, objects) : writer.write(change, objects))

@@ -83,6 +83,7 @@ function createSyncMetrics(metrics: Metrics) {
     byKind[kind].observe(durationMs / 1000, family)
     lastSync.set(Date.now() / 1000, family)
     bytes.add(report.bytes, family)
+    if (report.elements !== undefined) return
     for (const table of ['nat', 'filter'] as const) lastRules.set(report.rules[table], { table, ...family })
   }
 }

@@ -70,16 +70,17 @@ export async function cleanupRules(log: Logger, run: Run = runProgram): Promise<
 }
 
 /**
- * Removes our chains and jumps from the table nat of one family, in all flavours. Returns how many chains and jumps there were. Throws
- * RulesError.
+ * Removes the rules of the mode iptables of one family: nat first, then filter but for the chains to keep and the jumps into them. Writes nothing where
+ * only these stand. Returns how many chains and jumps there were. Throws RulesError.
  */
-export async function cleanupNat(run: Run, family: IpFamily): Promise<number> {
+export async function cleanupProxyRules(run: Run, family: IpFamily, keep: ReadonlySet<string>): Promise<number> {
+  const places = (await findTables(run)).filter((place) => place.family === family)
   let count = 0
-  for (const found of await findTables(run)) {
-    if (found.table !== 'nat' || found.family !== family) continue
-    const { chains, hooks } = await cleanTable(run, found)
-    count += chains + hooks
-  }
+  for (const table of ['nat', 'filter'])
+    for (const place of places.filter((each) => each.table === table)) {
+      const { chains, hooks } = await cleanTable(run, place, table === 'filter' ? keep : new Set())
+      count += chains + hooks
+    }
   return count
 }
 
@@ -170,11 +171,15 @@ async function findTables(run: Run): Promise<readonly TableRef[]> {
   return places
 }
 
-async function cleanTable(run: Run, place: TableRef): Promise<{ chains: number; hooks: number }> {
+async function cleanTable(
+  run: Run,
+  place: TableRef,
+  keep: ReadonlySet<string> = new Set(),
+): Promise<{ chains: number; hooks: number }> {
   const { program, family, table } = place
   const saved = await saveTable(run, place)
   if (saved === undefined) return (await isOurs(run, place)) ? cleanByNft(run, family, table) : { chains: 0, hooks: 0 }
-  const found = findOurs(saved)
+  const found = withoutKept(findOurs(saved), keep)
   if (found.chains.length + found.hooks.length > 0) {
     const input = renderRemoval(table, found)
     await run(`${program}-restore`, ['--noflush', '--wait', '5'], { input, timeoutMs }).catch((thrown: unknown) => {
@@ -215,6 +220,13 @@ function findOurs(saved: string): OurRules {
     if (hook !== undefined) hooks.push(hook)
   }
   return { chains, hooks }
+}
+
+/** The stamp stays where nothing else goes. */
+function withoutKept({ chains, hooks }: OurRules, keep: ReadonlySet<string>): OurRules {
+  const going = chains.filter((chain) => !keep.has(chain))
+  if (keep.size > 0 && going.every((chain) => chain === stateChain)) return { chains: [], hooks: [] }
+  return { chains: going, hooks: hooks.filter((hook) => !keep.has(/ -[jg] (\S+)$/.exec(hook)?.[1] ?? '')) }
 }
 
 /** First the jumps and the stamp, in one commit: after it no packet meets our rules, and no program takes them for whole. */

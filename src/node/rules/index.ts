@@ -1,4 +1,4 @@
-export { cleanupNat, cleanupRules } from './cleanup.ts'
+export { cleanupProxyRules, cleanupRules } from './cleanup.ts'
 export { DriftWatch } from './drift-watch.ts'
 export { type ElementSocket, writeElements } from './element-socket.ts'
 export { type FailedLine, RulesError } from './errors.ts'

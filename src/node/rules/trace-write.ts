@@ -3,7 +3,7 @@ import type { WriteReport } from './reports.ts'
 
 /** Adds the time in which the kernel took a write as a step below the span. */
 export function traceWrite(tracer: Tracer, span: Span, report: WriteReport): void {
-  const { kernel, restores, chainsSet, chainsRemoved, bytes, sets } = report
+  const { kernel, restores, chainsSet, chainsRemoved, bytes, sets, elements } = report
   if (!span.isRecorded || kernel === undefined) return
   const originMs = tracer.nowMs() - performance.now()
   const attributes = {
@@ -13,7 +13,9 @@ export function traceWrite(tracer: Tracer, span: Span, report: WriteReport): voi
     'platnet.bytes': bytes,
     'platnet.set_members_added': sets?.added,
     'platnet.set_members_removed': sets?.removed,
+    'platnet.elements_added': elements?.added,
+    'platnet.elements_removed': elements?.removed,
   }
-  const name = restores > 0 ? 'iptables-restore' : 'ipset restore'
+  const name = elements !== undefined ? 'nft' : restores > 0 ? 'iptables-restore' : 'ipset restore'
   span.child(name, { startMs: originMs + kernel.fromMs, attributes }).end({ endMs: originMs + kernel.toMs })
 }

@@ -1,8 +1,10 @@
 import { ExecError, type Finding, type Run, runProgram } from '../../../host/index.ts'
 import { describeError } from '../../../model/errors.ts'
 import type { IpFamily } from '../../../model/ip.ts'
+import type { BaseChain } from '../../../netfilter/foreign-path.ts'
 import { renderTable } from '../../../netfilter/nft/render-table.ts'
 import { isMissing } from '../flavour.ts'
+import { readBaseChains } from '../packet-path.ts'
 
 const timeoutMs = 20_000
 
@@ -23,11 +25,32 @@ export async function findNftProblem(run: Run, family: IpFamily): Promise<string
   }
 }
 
-/** Reports for `platnet check` whether this machine can run the proxy in the mode nftables. `isWanted`: it is a fault where it cannot. */
-export async function probeNftables(isWanted: boolean, run: Run = runProgram): Promise<readonly Finding[]> {
+/**
+ * Reports for `platnet check` whether this machine can run the proxy in the mode nftables, a fault only where that is asked for, and what other
+ * programs refuse in that mode alone.
+ */
+export async function probeNftables(
+  wish: 'iptables' | 'nftables' | 'auto',
+  run: Run = runProgram,
+): Promise<readonly Finding[]> {
   const problem = await findNftProblem(run, 'IPv4')
-  if (problem === undefined) return [{ level: 'ok', what: 'the table of --proxy-mode nftables can be loaded' }]
-  const what = `--proxy-mode nftables does not work here: ${problem}`
-  const remedy = 'apt-get install nftables util-linux, on a kernel with nf_tables and nft_numgen'
-  return [isWanted ? { level: 'fail', what, remedy } : { level: 'ok', what }]
+  if (problem !== undefined) {
+    const what = `--proxy-mode nftables does not work here: ${problem}`
+    const remedy = 'apt-get install nftables util-linux, on a kernel with nf_tables and nft_numgen'
+    return [wish === 'nftables' ? { level: 'fail', what, remedy } : { level: 'ok', what }]
+  }
+  const families = wish === 'iptables' ? [] : (['IPv4', 'IPv6'] as const)
+  const chains = (await Promise.all(families.map((family) => readBaseChains(run, family)))).flat()
+  return [{ level: 'ok', what: 'the table of --proxy-mode nftables can be loaded' }, ...describeInput(chains)]
+}
+
+/** The mode iptables accepts these ports in that chain; each base chain of nftables decides by itself. */
+function describeInput(chains: readonly BaseChain[]): readonly Finding[] {
+  return chains
+    .filter(({ hook, policy, where }) => hook === 'INPUT' && policy === 'drop' && where.startsWith('ip'))
+    .map(({ where }) => ({
+      level: 'warn',
+      what: `${where}: the policy is DROP, and with --proxy-mode nftables no rule of ours accepts health check node ports there`,
+      remedy: 'accept the range of node ports there (ufw allow 30000:32767/tcp), or use --proxy-mode iptables',
+    }))
 }
