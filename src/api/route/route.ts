@@ -83,6 +83,14 @@ function isSubresourceOfNamespace(rest: readonly string[]): boolean {
   return rest.length === 3 && (rest[2] === 'status' || rest[2] === 'finalize')
 }
 
+const noConnection = 'this API server does not connect to containers'
+
+/** Hints for users of `kubectl logs`, `exec`, `attach` and `port-forward`, which ask for these subresources of a Pod. */
+const containerHints: ReadonlyMap<string, string> = new Map([
+  ['log', `${noConnection}; "platnet logs NAMESPACE/NAME" on the node of the pod prints its output`],
+  ...['exec', 'attach', 'portforward'].map((name) => [name, noConnection] as const),
+])
+
 function targetOf(
   resource: Resource,
   namespace: string | undefined,
@@ -91,7 +99,8 @@ function targetOf(
 ): Target {
   const isPlaceRight = resource.namespaced ? namespace !== undefined || name === undefined : namespace === undefined
   const known = resource.subresources.find((each) => each === subresource)
-  if (!isPlaceRight || (subresource !== undefined && known === undefined)) throw unknownPath()
+  if (!isPlaceRight || (subresource !== undefined && known === undefined))
+    throw unknownPath(resource.plural === 'pods' ? containerHints.get(subresource ?? '') : undefined)
   return { resource, namespace, name, subresource: known }
 }
 
