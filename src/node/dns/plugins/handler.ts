@@ -79,7 +79,7 @@ export function writeAnswer(query: Query, reply: Reply, limit: number): Buffer {
 }
 
 /** Allocates a buffer for an answer of at most `limit` bytes, or for an error. */
-export function allocateAnswer(limit: number): Buffer {
+function allocateAnswer(limit: number): Buffer {
   return Buffer.allocUnsafe(Math.max(limit, errorBytes))
 }
 

@@ -1,5 +1,5 @@
 import type { Resolution, ResolvedMessage } from '../plugins/resolver-handler.ts'
-import type { Query } from '../wire/query.ts'
+import { optLength, type Query } from '../wire/query.ts'
 import { writeRawReply } from '../wire/raw.ts'
 import { writeError } from '../wire/response.ts'
 
@@ -18,7 +18,7 @@ function writeMessage(
   limit: number,
 ): Buffer {
   if (layout.questionName === undefined) return writeCode(query, layout.rcode)
-  const out = Buffer.allocUnsafe(Math.min(limit, message.length + maxOptBytes))
+  const out = Buffer.allocUnsafe(Math.min(limit, message.length + optLength(query)))
   return out.subarray(0, writeRawReply(query, message, layout, out, { limit, ageSeconds, ttlSeconds }))
 }
 

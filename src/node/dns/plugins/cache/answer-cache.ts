@@ -67,7 +67,8 @@ export class AnswerCache {
    * prefer it.
    */
   find(key: string, nowMs: number): CachedAnswer | undefined {
-    const [success, denial] = [this.#sides.success.get(key), this.#sides.denial.get(key)]
+    const success = this.#sides.success.get(key)
+    const denial = this.#sides.denial.get(key)
     if (success && this.#prefers(success, nowMs)) return success
     if (success && denial) return success.expiresAtMs > nowMs || isFailure(denial.rcode) ? success : denial
     return success ?? denial

@@ -37,12 +37,17 @@ export class CacheResolverHandler implements ResolverHandler {
 
   resolve(question: ResolverQuestion, next: ResolverNext): Resolution | Promise<Resolution> {
     const { query, key } = question
-    if (!this.#plugin.zones.some((zone) => isUnder(query.name, zone))) return next(question)
+    if (!this.#takes(query.name)) return next(question)
     const nowMs = performance.now()
     const cached = this.answers.find(key, nowMs)
     if (cached !== undefined && cached.expiresAtMs > nowMs) return this.#hit(question, next, cached, nowMs)
     this.answers.counts.misses += 1
     return cached === undefined ? next(question, this.#keep) : this.#resolveExpired(question, next, cached, nowMs)
+  }
+
+  #takes(name: Uint8Array): boolean {
+    for (const zone of this.#plugin.zones) if (isUnder(name, zone)) return true
+    return false
   }
 
   #hit(question: ResolverQuestion, next: ResolverNext, cached: CachedAnswer, nowMs: number): Resolution {

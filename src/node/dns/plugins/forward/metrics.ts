@@ -73,33 +73,42 @@ export const forwardMetrics: readonly MetricSpec[] = [
   },
 ]
 
+/** The counts of one upstream. */
+interface UpstreamCounts {
+  /** Seconds of the answers, by rcode. */
+  readonly replies: Map<number, HistogramCounts>
+  readonly connections: Map<UpstreamTransport, { reused: number; opened: number }>
+  probeFailures: number
+}
+
 /** Counts the queries of the resolver to upstreams, for all server blocks. */
 export class ForwardMetrics {
-  readonly #replies = new Map<
-    string,
-    { readonly to: string; readonly rcode: string; readonly seconds: HistogramCounts }
-  >()
-  readonly #probeFailures = new Map<string, number>()
-  readonly #connections = new Map<string, { to: string; proto: UpstreamTransport; reused: boolean; value: number }>()
+  readonly #upstreams = new Map<string, UpstreamCounts>()
   #broken = 0
   #rejected = 0
 
   countReply({ name }: Upstream, seconds: number, rcode: number): void {
-    const key = `${name} ${rcode}`
-    const line = this.#replies.get(key) ?? { to: name, rcode: rcodeName(rcode), seconds: createHistogram(timeBounds) }
-    observe(line.seconds, seconds)
-    this.#replies.set(key, line)
+    const { replies } = this.#of(name)
+    let histogram = replies.get(rcode)
+    if (histogram === undefined) {
+      histogram = createHistogram(timeBounds)
+      replies.set(rcode, histogram)
+    }
+    observe(histogram, seconds)
   }
 
   countProbeFailure({ name }: Upstream): void {
-    this.#probeFailures.set(name, (this.#probeFailures.get(name) ?? 0) + 1)
+    this.#of(name).probeFailures += 1
   }
 
   countConnection({ name }: Upstream, proto: UpstreamTransport, reused: boolean): void {
-    const key = `${name} ${proto} ${reused}`
-    const line = this.#connections.get(key) ?? { to: name, proto, reused, value: 0 }
-    line.value += 1
-    this.#connections.set(key, line)
+    const { connections } = this.#of(name)
+    let counts = connections.get(proto)
+    if (counts === undefined) {
+      counts = { reused: 0, opened: 0 }
+      connections.set(proto, counts)
+    }
+    counts[reused ? 'reused' : 'opened'] += 1
   }
 
   countBroken(): void {
@@ -112,39 +121,51 @@ export class ForwardMetrics {
 
   /** Forgets upstreams that are not among these: the name servers of a node change with its networks. */
   keepOnly(upstreams: ReadonlySet<string>): void {
-    for (const [key, { to }] of this.#replies) if (!upstreams.has(to)) this.#replies.delete(key)
-    for (const [key, { to }] of this.#connections) if (!upstreams.has(to)) this.#connections.delete(key)
-    for (const to of this.#probeFailures.keys()) if (!upstreams.has(to)) this.#probeFailures.delete(to)
+    for (const to of this.#upstreams.keys()) if (!upstreams.has(to)) this.#upstreams.delete(to)
   }
 
   *series(): Iterable<Series> {
-    yield* this.#replySeries()
-    for (const [to, value] of this.#probeFailures) {
-      yield counter('coredns_proxy_healthcheck_failures_total', value, { proxy_name: 'forward', to })
-      yield counter('coredns_forward_healthcheck_failures_total', value, { to })
+    for (const [to, counts] of this.#upstreams) {
+      yield* replySeries(to, counts)
+      yield* connectionSeries(to, counts)
+      if (counts.probeFailures === 0) continue
+      yield counter('coredns_proxy_healthcheck_failures_total', counts.probeFailures, { proxy_name: 'forward', to })
+      yield counter('coredns_forward_healthcheck_failures_total', counts.probeFailures, { to })
     }
-    for (const { to, proto, reused, value } of this.#connections.values())
-      yield counter(`coredns_proxy_conn_cache_${reused ? 'hits' : 'misses'}_total`, value, {
-        proxy_name: 'forward',
-        to,
-        proto,
-      })
     yield counter('coredns_forward_healthcheck_broken_total', this.#broken)
     yield counter('coredns_forward_max_concurrent_rejects_total', this.#rejected)
   }
 
-  /** Dashboards that are older than CoreDNS 1.12 ask for the names of that time. */
-  *#replySeries(): Iterable<Series> {
-    const requests = new Map<string, number>()
-    for (const { to, rcode, seconds } of this.#replies.values()) {
-      const labels = { proxy_name: 'forward', to, rcode }
-      yield { kind: 'histogram', name: 'coredns_proxy_request_duration_seconds', labels, histogram: seconds }
-      const old = { to, rcode }
-      yield { kind: 'histogram', name: 'coredns_forward_request_duration_seconds', labels: old, histogram: seconds }
-      yield counter('coredns_forward_responses_total', countOf(seconds), old)
-      requests.set(to, (requests.get(to) ?? 0) + countOf(seconds))
+  #of(name: string): UpstreamCounts {
+    let counts = this.#upstreams.get(name)
+    if (counts === undefined) {
+      counts = { replies: new Map(), connections: new Map(), probeFailures: 0 }
+      this.#upstreams.set(name, counts)
     }
-    for (const [to, value] of requests) yield counter('coredns_forward_requests_total', value, { to })
+    return counts
+  }
+}
+
+/** Dashboards that are older than CoreDNS 1.12 ask for the names of that time. */
+function* replySeries(to: string, { replies }: UpstreamCounts): Iterable<Series> {
+  let requests = 0
+  for (const [code, histogram] of replies) {
+    const rcode = rcodeName(code)
+    const labels = { proxy_name: 'forward', to, rcode }
+    yield { kind: 'histogram', name: 'coredns_proxy_request_duration_seconds', labels, histogram }
+    const old = { to, rcode }
+    yield { kind: 'histogram', name: 'coredns_forward_request_duration_seconds', labels: old, histogram }
+    yield counter('coredns_forward_responses_total', countOf(histogram), old)
+    requests += countOf(histogram)
+  }
+  if (requests > 0) yield counter('coredns_forward_requests_total', requests, { to })
+}
+
+function* connectionSeries(to: string, { connections }: UpstreamCounts): Iterable<Series> {
+  for (const [proto, { reused, opened }] of connections) {
+    const labels = { proxy_name: 'forward', to, proto }
+    if (reused > 0) yield counter('coredns_proxy_conn_cache_hits_total', reused, labels)
+    if (opened > 0) yield counter('coredns_proxy_conn_cache_misses_total', opened, labels)
   }
 }
 

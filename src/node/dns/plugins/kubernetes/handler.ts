@@ -1,8 +1,8 @@
+import { maxMessageLength } from '../../wire/message.ts'
 import type { Query } from '../../wire/query.ts'
 import { type AnswerTable, noAnswer } from '../../zone/answer-table.ts'
 import {
   type Answer,
-  allocateAnswer,
   type Handler,
   handlerResult,
   type Next,
@@ -12,6 +12,9 @@ import {
 } from '../handler.ts'
 import type { ResolveTarget } from '../resolve-target.ts'
 import { joinAlias } from './external-name.ts'
+
+/** An answer is written here and copied: most questions that come here have none. */
+const scratch = Buffer.allocUnsafeSlow(maxMessageLength)
 
 /** Answers the names of the cluster from their table; the targets of ExternalName Services are resolved as the client would. */
 export class KubernetesHandler implements Handler {
@@ -32,9 +35,8 @@ export class KubernetesHandler implements Handler {
 
   answer(question: Question, next: Next): Answer | Promise<Answer> {
     const { query, limit } = question
-    const out = allocateAnswer(limit)
-    const length = this.table?.answer(query, out, limit) ?? noAnswer.nextPlugin
-    if (length > 0) return { plugin: this.plugin, ageMs: 0, message: out.subarray(0, length) }
+    const length = this.table?.answer(query, scratch, limit) ?? noAnswer.nextPlugin
+    if (length > 0) return { plugin: this.plugin, ageMs: 0, message: Buffer.from(scratch.subarray(0, length)) }
     return length === noAnswer.externalName ? this.#answerExternalName(question) : next(question)
   }
 

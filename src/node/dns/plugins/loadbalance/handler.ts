@@ -1,4 +1,5 @@
 import type { Cidr } from '../../../../model/ip.ts'
+import { readUint16 } from '../../wire/bytes.ts'
 import { flag } from '../../wire/codes.ts'
 import { findExtendedError } from '../../wire/extended-error.ts'
 import { readLayout, readMessage } from '../../wire/message.ts'
@@ -27,7 +28,7 @@ export class RotateHandler implements Handler {
 
 function rotate(answer: Answer): Answer {
   const { message, plugin } = answer
-  if (message !== undefined && plugin !== 'kubernetes')
+  if (message !== undefined && plugin !== 'kubernetes' && readUint16(message, 6) > 1)
     rotateAddresses(message, message.length, readLayout(message, message.length), Math.random)
   return answer
 }
