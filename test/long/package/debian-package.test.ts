@@ -25,7 +25,7 @@ interface BuildOptions {
 async function build(out: string, version: string, { env = {}, isCompressed = false }: BuildOptions = {}) {
   const compression = isCompressed ? [] : ['--compression', 'none']
   const args = ['scripts/package.ts', ...compression, '--version', version, '--out', out]
-  await runProgram(process.execPath, args, { timeoutMs: 600_000, cwd: checkout, env })
+  await runProgram(process.execPath, args, { timeoutMs: 1_200_000, cwd: checkout, env })
   const name = readdirSync(out).find((file) => file.startsWith(`platnet_${version}+`))
   return join(out, name ?? assert.fail('no package was built'))
 }
