@@ -68,7 +68,7 @@ export function measuredSections(
   ]
 }
 
-/** Bytes as which haproxy counts the end of a body. It counts trailers too. */
+/** Bytes as which haproxy counts the end of a body that comes with its last bytes. It counts trailers too. */
 const endBytes = 1
 
 /** The script. Bytes pass on as they come; a body that grows beyond the limit is answered 413. */
