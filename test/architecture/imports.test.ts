@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { describe, test } from 'node:test'
 import { type FolderOrder, findFileCircles, findFolderCircles, findOrderFaults } from '../helpers/folder-order.ts'
 import { readSourceTree, roomOf } from '../helpers/source-tree.ts'
@@ -255,6 +256,18 @@ describe('the habits of the house', () => {
       importers.map(({ path }) => path),
       ['src/app/composition/compose-tracing.ts'],
     )
+  })
+
+  test('an agent reads the code of a plane, or of its console, only if it serves it', () => {
+    const byPath = new Map(files.map((file) => [file.path, file]))
+    const found = new Set<string>(['src/app/composition/compose-agent.ts'])
+    for (const path of found) {
+      const statements = byPath.get(path)?.text.matchAll(/^(?:import|export) (?!type\b)[^']*?from '(\.[^']+)'/gm) ?? []
+      for (const [, target = ''] of statements) found.add(join(dirname(path), target))
+    }
+    assert.ok(found.size > 100, `only ${found.size} files found`)
+    const early = [...found].filter((path) => /^src\/(console|node\/(dns|ingress|policy|proxy))\//.test(path))
+    assert.deepEqual(early, [])
   })
 
   test('only main.ts ends the process', () => {

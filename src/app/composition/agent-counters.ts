@@ -1,6 +1,6 @@
 import type { DnsPlane } from '../../node/dns/index.ts'
+import type { MetricSample } from '../../observe/index.ts'
 import type { AppContext } from '../context.ts'
-import { readMetrics } from './node-console.ts'
 
 /** Answer of `GET /counters` on the control socket: totals since the start of the agent. */
 export interface AgentCounters {
@@ -45,4 +45,18 @@ export async function readCounters(
     cpuSeconds: total(metricOf.cpuSeconds),
     residentBytes: total(metricOf.residentBytes),
   }
+}
+
+/** Reads metrics of this process and of the threads of DNS, by name. */
+export async function readMetrics(
+  { metrics }: Pick<AppContext, 'metrics'>,
+  dns: Pick<DnsPlane, 'read'> | undefined,
+  names: readonly string[],
+): Promise<readonly MetricSample[]> {
+  const isOfDns = (name: string) => name.startsWith('coredns_')
+  const [own, ofDns] = await Promise.all([
+    metrics.read(names.filter((name) => !isOfDns(name))),
+    dns?.read([...names.filter(isOfDns)]) ?? [],
+  ])
+  return [...own, ...ofDns]
 }

@@ -28,18 +28,18 @@ import {
 import { ensureToken } from '../../pki/index.ts'
 import { type AccessRule, createAgentEndpoints, httpsListener } from '../../serve/index.ts'
 import type { AppContext } from '../context.ts'
+import type { AgentCore } from './agent-core.ts'
 import { readCounters } from './agent-counters.ts'
 import { describeAgent } from './agent-status.ts'
 import { ClusterConnection } from './cluster-connection.ts'
 import { dataPaths, ensureAgentTls } from './cluster-files.ts'
-import { composeDns, composeDnsSources, dnsQuestions } from './compose-dns.ts'
-import { composeIngress, type IngressSide } from './compose-ingress.ts'
+import type { DnsSide } from './compose-dns.ts'
+import type { IngressSide } from './compose-ingress.ts'
 import { composePods, type PodsParts, podsFolder } from './compose-pods.ts'
-import { composePolicy, type PolicySide } from './compose-policy.ts'
-import { composeProxy, type ProxySide } from './compose-proxy.ts'
+import type { PolicySide } from './compose-policy.ts'
+import type { ProxySide } from './compose-proxy.ts'
 import { besideConsole, ConsoleDoor } from './console-door.ts'
 import { agentAccess, tellTrouble } from './delegated-access.ts'
-import { findApiServers } from './find-api-servers.ts'
 import { ingressQuestions } from './ingress-questions.ts'
 import { findMachineInfo } from './machine-info.ts'
 import type { NodeConsoleParts } from './node-console.ts'
@@ -59,19 +59,14 @@ export async function composeAgent(context: AppContext, run = createFastRun()): 
   const gate = new CniGate({ state, applied, metrics: createGateMetrics(context.metrics), log: log.child('cni') })
   const monitor = new NftMonitor(log.child('monitor'))
   const core = { context, client, state, addresses, applied, run, monitor }
-  const proxy = values.app.components.includes('proxy')
-    ? await composeProxy({ ...core, apiServers: await findApiServers(access) })
-    : undefined
-  const policy = values.app.components.includes('policy') ? await composePolicy(core) : undefined
-  const dns = composeDns(context, state, applied, run)
-  const ingress = await composeIngress(core)
+  const { proxy, policy, dns, ingress } = await composePlanes(core, access)
   const createSources = (dialect: Dialect) => composeSources({ ...core, gate, proxy, policy, dns, ingress }, dialect)
   const connection = new ClusterConnection({ client, createSources, log })
   const working: readonly Component[] = [
     ...(proxy?.isWatchable || policy?.isWatchable ? [monitor] : []),
     ...(proxy?.components ?? []),
     ...(policy?.components ?? []),
-    ...(dns ? [dns] : []),
+    ...(dns ? [dns.plane] : []),
     ...(ingress?.components ?? []),
     connection,
   ]
@@ -93,23 +88,48 @@ export async function composeAgent(context: AppContext, run = createFastRun()): 
     path: values.node.controlSocket,
     applied,
     status,
-    queries: { ...questions, ...selfQuestions(context, dns, configz) },
+    queries: { ...questions, ...selfQuestions(context, dns?.plane, configz) },
     gate,
     log: log.child('control'),
   })
   const rule = await accessRule(context, client)
   const families = proxy?.families ?? []
-  const door = composeNodeDoor({ context, client, state, dns, families, status, questions }, rule)
+  const door = composeNodeDoor({ context, client, state, dns: dns?.plane, families, status, questions }, rule)
   const endpoints = await composeEndpoints(context, { access, rule, door, configz }, working)
   return [endpoints, control, ...working, ...(door ? [door] : []), ...createIdleMemory(log)]
 }
 
-interface SourceParts extends Omit<PodsParts, 'dialect' | 'onNetwork'> {
+interface PlaneParts extends AgentCore {
+  readonly addresses: ClusterAddresses
+}
+
+/** The planes among the components. */
+interface Planes {
   readonly proxy: ProxySide | undefined
   readonly policy: PolicySide | undefined
-  readonly dns: DnsPlane | undefined
+  readonly dns: DnsSide | undefined
   readonly ingress: IngressSide | undefined
 }
+
+/** Loads and composes the planes among the components; a node that serves one of them does not read the code of the others. */
+async function composePlanes(core: PlaneParts, access: ClusterAccess): Promise<Planes> {
+  const { components } = core.context.options.values.app
+  const proxy = async () => {
+    const { composeProxy } = await import('./compose-proxy.ts')
+    const { findApiServers } = await import('./find-api-servers.ts')
+    return composeProxy({ ...core, apiServers: await findApiServers(access) })
+  }
+  return {
+    proxy: components.includes('proxy') ? await proxy() : undefined,
+    policy: components.includes('policy') ? await (await import('./compose-policy.ts')).composePolicy(core) : undefined,
+    dns: components.includes('dns') ? (await import('./compose-dns.ts')).composeDns(core) : undefined,
+    ingress: components.includes('ingress')
+      ? await (await import('./compose-ingress.ts')).composeIngress(core)
+      : undefined,
+  }
+}
+
+interface SourceParts extends Planes, Omit<PodsParts, 'dialect' | 'onNetwork'> {}
 
 /** Composes what watches the API. The inputs of rules are listed in parallel; all other informers wait for them. */
 function composeSources(
@@ -130,15 +150,12 @@ function composeSources(
   return [
     rulesInputs,
     ...(registration ? [[registration]] : []),
-    ...composeDnsSources(context, dns, { client, dialect }).map((source) => [source]),
+    ...(dns?.createSources(dialect) ?? []).map((source) => [source]),
     ...composePods({ ...parts, dialect, onNetwork }).map((source) => [source]),
   ]
 }
 
-function questionsOf(
-  { proxy, policy, dns, ingress }: Pick<SourceParts, 'proxy' | 'policy' | 'dns' | 'ingress'>,
-  run: Run,
-) {
+function questionsOf({ proxy, policy, dns, ingress }: Planes, run: Run) {
   return {
     ...proxyQuestions({
       families: proxy?.families ?? [],
@@ -147,7 +164,7 @@ function questionsOf(
       readChains: (family) => readBaseChains(run, family),
       policy: policy?.explainer,
     }),
-    ...dnsQuestions(dns),
+    ...dns?.questions,
     ...ingressQuestions(ingress?.explain),
   }
 }

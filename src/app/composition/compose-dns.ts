@@ -9,15 +9,38 @@ import type { AppContext } from '../context.ts'
 import { findMachineInfo } from './machine-info.ts'
 import { findNodeName } from './node-identity.ts'
 
-/** Composes cluster DNS on this node if `dns` is among the components. */
-export function composeDns(
+/** Cluster DNS on this node, and what follows the API once the dialect of the server is known. */
+export interface DnsSide {
+  readonly plane: DnsPlane
+  /** Answers the questions of `platnet dns query` in the running agent. */
+  readonly questions: { readonly '/dns/explain': (query: URLSearchParams) => Promise<ControlAnswer> }
+  /** Creates the informers of DNS and the objects that it maintains in the API, for the server's dialect. */
+  createSources(dialect: Dialect): readonly Component[]
+}
+
+interface DnsParts {
+  readonly context: AppContext
+  readonly client: ApiClient
+  readonly state: LiveNodeState
+  readonly applied: AppliedRevisions
+  readonly run: Run
+}
+
+/** Composes cluster DNS on this node. */
+export function composeDns({ context, client, state, applied, run }: DnsParts): DnsSide {
+  const plane = createPlane(context, { state, applied, run })
+  return {
+    plane,
+    questions: { '/dns/explain': (query) => answerExplain(plane, query) },
+    createSources: (dialect) => createSources(context, plane, { client, dialect }),
+  }
+}
+
+function createPlane(
   context: AppContext,
-  state: LiveNodeState,
-  applied: AppliedRevisions,
-  run: Run,
-): DnsPlane | undefined {
-  const { app, node, dns } = context.options.values
-  if (!app.components.includes('dns')) return undefined
+  { state, applied, run }: Pick<DnsParts, 'state' | 'applied' | 'run'>,
+): DnsPlane {
+  const { node, dns } = context.options.values
   const [nodeAddress] = findMachineInfo(findNodeName(node.nodeName), node).addresses
   return new DnsPlane({
     state,
@@ -42,13 +65,11 @@ export function composeDns(
   })
 }
 
-/** Composes the informers of DNS and the objects that it maintains in the API, for the server's dialect. */
-export function composeDnsSources(
+function createSources(
   context: AppContext,
-  plane: DnsPlane | undefined,
+  plane: DnsPlane,
   { client, dialect }: { readonly client: ApiClient; readonly dialect: Dialect },
 ): readonly Component[] {
-  if (plane === undefined) return []
   const { app, node, dns } = context.options.values
   const nodeName = findNodeName(node.nodeName)
   const [nodeAddress] = findMachineInfo(nodeName, node).addresses
@@ -56,12 +77,6 @@ export function composeDnsSources(
   const makesObjects = app.components.includes('registration')
   const { clusterDns } = dns
   return createDnsSources({ client, dialect, plane, nodeName, nodeAddress, clusterDns, makesObjects, log })
-}
-
-/** Answers the questions of `platnet dns query` in the running agent. */
-export function dnsQuestions(plane: DnsPlane | undefined) {
-  if (plane === undefined) return {}
-  return { '/dns/explain': (query: URLSearchParams) => answerExplain(plane, query) }
 }
 
 async function answerExplain(plane: DnsPlane, query: URLSearchParams): Promise<ControlAnswer> {

@@ -64,11 +64,10 @@ interface Shared extends IngressSources {
   readonly log: Logger
 }
 
-/** Composes Ingress if it is among the components. */
-export async function composeIngress(sources: IngressSources): Promise<IngressSide | undefined> {
+/** Composes Ingress on this node. */
+export async function composeIngress(sources: IngressSources): Promise<IngressSide> {
   const { context, applied } = sources
   const { app } = context.options.values
-  if (!app.components.includes('ingress')) return undefined
   const log = context.logging.logger('platform_ingress')
   const { driver, metrics } = await createDriver(context, log)
   const selfSigned = await findDefaultCertificate(app.dataDir)

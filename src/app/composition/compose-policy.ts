@@ -122,17 +122,9 @@ export async function composePolicy(sources: AgentCore): Promise<PolicySide> {
       events.setDialect(dialect)
       lookup = createClusterLookup(client, dialect, nodeName)
       const parts = { client, dialect, nodeName, log: log.child('client') }
-      return [
-        new PolicyWatches({
-          ...parts,
-          state,
-          lists,
-          problems,
-          tracer: context.tracer,
-          onTrace: (trace) => plane.addTrace(trace),
-        }),
-        ...composeNodeWatch(shared, { families, plane, lists }, parts),
-      ]
+      const onTrace: PolicyPlane['addTrace'] = (trace) => plane.addTrace(trace)
+      const watches = new PolicyWatches({ ...parts, state, lists, problems, tracer: context.tracer, onTrace })
+      return [watches, ...composeNodeWatch(shared, { families, plane, lists }, parts)]
     },
   }
 }

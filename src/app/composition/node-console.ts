@@ -6,8 +6,9 @@ import type { DnsPlane } from '../../node/dns/index.ts'
 import type { ServiceExplanation } from '../../node/proxy/index.ts'
 import type { ChainCounters } from '../../node/rules/index.ts'
 import type { LiveNodeState } from '../../node/state/index.ts'
-import { type Logger, type MetricSample, readBuildInfo } from '../../observe/index.ts'
+import { type Logger, readBuildInfo } from '../../observe/index.ts'
 import type { AppContext } from '../context.ts'
+import { readMetrics } from './agent-counters.ts'
 import type { AgentStatus } from './agent-status.ts'
 import type { ProxyFamily } from './compose-proxy.ts'
 import { policyQuestions } from './console-questions.ts'
@@ -52,20 +53,6 @@ export function createNodeConsole(parts: NodeConsoleParts): Promise<Console> {
     },
     log,
   })
-}
-
-/** Reads metrics of this process and of the threads of DNS, by name. */
-export async function readMetrics(
-  { metrics }: Pick<AppContext, 'metrics'>,
-  dns: Pick<DnsPlane, 'read'> | undefined,
-  names: readonly string[],
-): Promise<readonly MetricSample[]> {
-  const isOfDns = (name: string) => name.startsWith('coredns_')
-  const [own, ofDns] = await Promise.all([
-    metrics.read(names.filter((name) => !isOfDns(name))),
-    dns?.read([...names.filter(isOfDns)]) ?? [],
-  ])
-  return [...own, ...ofDns]
 }
 
 const serviceQuery = z.object({
