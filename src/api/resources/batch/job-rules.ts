@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Json, JsonObject } from '../../../model/api-object.ts'
-import type { JobNames } from '../../../model/dialect.ts'
+import type { JobNames } from '../../../model/job-names.ts'
 import { matchesLabels, readLabelSelector } from '../../../model/selector.ts'
 import { type ApiDocument, objectAt, textAt, valueAt, without } from '../../document.ts'
 import { type FieldError, invalidField, requiredField } from '../../schema/field-error.ts'

@@ -1,6 +1,6 @@
 import { formatAge } from '../../../model/age.ts'
 import type { Json, JsonObject } from '../../../model/api-object.ts'
-import type { JobNames } from '../../../model/dialect.ts'
+import type { JobNames } from '../../../model/job-names.ts'
 import { type ApiDocument, objectAt, textAt, valueAt, withMetadata } from '../../document.ts'
 import { defineKind } from '../define-kind.ts'
 import { formatLabelSelector } from '../label-selector.ts'

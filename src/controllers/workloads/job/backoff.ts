@@ -1,4 +1,4 @@
-import type { JobNames } from '../../../model/dialect.ts'
+import type { JobNames } from '../../../model/job-names.ts'
 import type { Pod } from '../../objects/pod.ts'
 import { endedMs, isFailed, isInRange, isTracked } from './pods.ts'
 import type { Job } from './shapes.ts'

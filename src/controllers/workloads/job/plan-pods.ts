@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../../model/api-object.ts'
-import type { JobNames } from '../../../model/dialect.ts'
+import type { JobNames } from '../../../model/job-names.ts'
 import type { Pod } from '../../objects/pod.ts'
 import { nameOf, podsResource, type Write } from '../../objects/writes.ts'
 import { inDeletionOrder } from '../deletion-order.ts'

@@ -1,4 +1,4 @@
-import type { JobNames } from '../../../model/dialect.ts'
+import type { JobNames } from '../../../model/job-names.ts'
 import { claimChildren } from '../../objects/claim.ts'
 import type { Pod } from '../../objects/pod.ts'
 import { podsResource, type Write } from '../../objects/writes.ts'

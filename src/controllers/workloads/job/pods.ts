@@ -1,4 +1,4 @@
-import type { JobNames } from '../../../model/dialect.ts'
+import type { JobNames } from '../../../model/job-names.ts'
 import { isActive, isFinished, isReady, type Pod } from '../../objects/pod.ts'
 import { isCounted, matchFailurePolicy } from './failure-policy.ts'
 import { type Intervals, includes, intervalsOf, parseIntervals, union } from './intervals.ts'
