@@ -81,7 +81,7 @@ export interface TableState {
   readonly version: string
   /** The Services and settings that all of it was made of. */
   readonly objects: string
-  /** The rules as nft lists them after they were written; `0` where that is not known yet. */
+  /** The rules as the kernel held them after they were written; `0` where that is not known yet. */
   readonly listing: string
 }
 

@@ -7,6 +7,7 @@ import {
   readElements,
   readGeneration,
 } from '../../netfilter/nft/element-messages.ts'
+import { encodePartList, readTableFlags, readTablePart } from '../../netfilter/nft/table-messages.ts'
 import { type SetSpec, stateSet, type TableName } from '../../netfilter/nft/types.ts'
 
 /** The end of a list of elements. `changed`: tables changed meanwhile, so elements may be missing or stand twice. */
@@ -38,6 +39,30 @@ export function findElement(
 ): ListedElement | undefined {
   const answer = socket.ask(encodeElementQuery(table, spec, key))
   return answer && readElements(answer, spec)?.[0]
+}
+
+/**
+ * Prints a table beside its elements, a line for each set, chain and rule: equal texts mean equal rules. Undefined where there is no such table, or a
+ * list was not complete.
+ */
+export async function listTable(
+  socket: Pick<NetfilterSocket, 'ask' | 'list'>,
+  table: TableName,
+): Promise<string | undefined> {
+  const answer = socket.ask(encodeTableQuery(table))
+  if (answer === undefined) return undefined
+  const lines = [`table ${readTableFlags(answer)}`]
+  const generations = new Set<number>()
+  for (const part of ['set', 'chain', 'rule'] as const) {
+    const end = await socket.list(encodePartList(table, part), (payload) => {
+      generations.add(readGeneration(payload))
+      const line = readTablePart(payload, table, part)
+      if (line !== undefined) lines.push(line)
+      return true
+    })
+    if (end !== 'complete') return undefined
+  }
+  return generations.size > 1 ? undefined : lines.join('\n')
 }
 
 export function hasTable(socket: Pick<NetfilterSocket, 'ask'>, table: TableName): boolean {

@@ -13,7 +13,7 @@ export interface NftKernel {
   readStateComment(table: TableName): Promise<string | undefined>
   /** Hands over the elements of a set, in turns with other work. */
   listElements(table: TableName, spec: SetSpec, take: (element: ListedElement) => void): Promise<ElementListEnd>
-  /** The table as nft prints it, without the elements of named sets. Throws ExecError. */
+  /** The table without the elements of named sets, as text: equal texts mean equal rules. Throws RulesError. */
   listRules(table: TableName): Promise<string>
 }
 

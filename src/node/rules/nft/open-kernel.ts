@@ -1,7 +1,7 @@
 import { ExecError, type NetfilterSocket, type NftSession, type Run } from '../../../host/index.ts'
 import { stateSet, type TableName } from '../../../netfilter/nft/types.ts'
 import { RulesError } from '../errors.ts'
-import { hasTable, listElements, readStateComment } from '../nft-list.ts'
+import { hasTable, listElements, listTable, readStateComment } from '../nft-list.ts'
 import { type NftKernel, targetOf } from './kernel.ts'
 
 export interface NftKernelParts {
@@ -12,6 +12,8 @@ export interface NftKernelParts {
 }
 
 const timeoutMs = 60_000
+/** How often a list is begun anew because tables changed while it was read. */
+const maxAttempts = 10
 
 /** Reads and writes the tables of this network namespace. */
 export function nftKernel({ session, run, socket }: NftKernelParts): NftKernel {
@@ -30,8 +32,26 @@ export function nftKernel({ session, run, socket }: NftKernelParts): NftKernel {
     },
     listElements: async (table, spec, take) =>
       socket === undefined ? 'failed' : listElements(socket, table, spec, take),
-    listRules: (table: TableName) => list('-s', '-t', 'list', 'table', ...targetOf(table).split(' ')),
+    listRules: (table) => (socket === undefined ? listByNft(table, list) : listBySocket(table, socket)),
   }
+}
+
+/** Other programs write to tables all the time. */
+async function listBySocket(table: TableName, socket: Pick<NetfilterSocket, 'ask' | 'list'>): Promise<string> {
+  for (let attempt = 1; attempt <= maxAttempts; attempt++) {
+    const listed = await listTable(socket, table)
+    if (listed !== undefined) return listed
+  }
+  throw new RulesError('save-failed', `reading the rules of table ${table.name} failed`)
+}
+
+/** The list of one table would read all elements first; that of all tables does not. */
+async function listByNft(table: TableName, list: (...words: readonly string[]) => Promise<string>): Promise<string> {
+  const target = targetOf(table)
+  const listed = await list('-s', '-t', 'list', 'ruleset', target.split(' ')[0] ?? '')
+  const start = listed.indexOf(`table ${target} {\n`)
+  if (start === -1) throw new RulesError('save-failed', `there is no table ${target}`)
+  return listed.slice(start, listed.indexOf('\n}\n', start))
 }
 
 async function listByProgram(run: Run, words: readonly string[]): Promise<string> {

@@ -5,7 +5,7 @@ import type { ElementDifference } from './element-difference.ts'
 /** Returns the changes that a write would make. `rules`: present where the rules in the kernel are not as they were written. */
 export function previewElements(
   differences: ReadonlyMap<string, ElementDifference>,
-  rules: { readonly isThere: boolean; readonly text: string } | undefined,
+  rules: { readonly isThere: boolean; readonly version: string } | undefined,
 ): readonly ChainDifference[] {
   const sets = Array.from(differences, ([set, { add, remove }]): ChainDifference => {
     const problem = remove.length === 0 ? 'missing' : add.length === 0 ? 'unwanted' : 'different'
@@ -13,8 +13,9 @@ export function previewElements(
   })
   if (rules === undefined) return sets
   const problem = rules.isThere ? 'different' : 'missing'
-  const wanted = rules.text.trimEnd().split('\n')
-  return [{ table: 'nftables', chain: 'rules', problem, wanted, found: [] }, ...sets]
+  const wanted = [`the rules of version ${rules.version}`]
+  const found = rules.isThere ? ['rules, chains or sets that another program changed'] : []
+  return [{ table: 'nftables', chain: 'rules', problem, wanted, found }, ...sets]
 }
 
 function textOf({ key, data }: SetElement): string {

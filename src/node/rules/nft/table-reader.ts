@@ -12,7 +12,7 @@ export interface WantedElements {
   all(): Iterable<SetElement>
 }
 
-/** The keys of the verdict map alone: what its verdicts lead to stands in the rules' text. */
+/** The map of verdicts; its data is read without a type. */
 const drawSpec: SetSpec = { name: 'draw', key: ['classid'], data: [], isInterval: false }
 
 /** How often a list is begun anew because tables changed while it was read. */
@@ -39,11 +39,11 @@ export class TableReader {
     return comment === undefined ? undefined : parseStateComment(comment)
   }
 
-  /** Hashes the rules as nft lists them: chains, rules, the types of sets, and for which numbers of endpoints there are chains. */
+  /** Hashes the rules as the kernel holds them: flags, sets and their types, chains, rules, and which number leads to which chain. */
   async readListing(): Promise<string> {
     const rules = await this.#kernel.listRules(this.#table)
-    const drawn = (await this.#readElements(drawSpec)) ?? new Map()
-    return hash('sha256', `${rules}${[...drawn.keys()].sort()}`, 'hex').slice(0, 16)
+    const drawn = [...((await this.#readElements(drawSpec)) ?? [])].map((element) => element.join(' '))
+    return hash('sha256', `${rules}${drawn.sort()}`, 'hex').slice(0, 16)
   }
 
   /** Whether the table has no chain and no set beside those of this text. */
@@ -104,7 +104,10 @@ export class TableReader {
   }
 }
 
-/** The names of chains, sets and maps that a table declares, in nft's words or ours. */
+/** The names of chains, sets and maps in a text that declares a table, or lists one. */
 function namesIn(text: string): readonly string[] {
-  return Array.from(text.matchAll(/^\s+(chain|set|map) (\S+) \{/gm), ([, kind, name]) => `${kind} ${name}`)
+  return Array.from(
+    text.matchAll(/^\s+(?:(chain)|set|map) (\S+) \{/gm),
+    ([, chain, name]) => `${chain ?? 'set'} ${name}`,
+  )
 }

@@ -19,7 +19,7 @@ const elementsPerPart = 500
 export class TableWriter {
   readonly #kernel: NftKernel
   readonly #table: () => NftTable
-  /** The hash of the rules as nft lists them, by the last writing of rules or the kernel's state; `0` for unknown. */
+  /** The hash of the rules as the kernel holds them, by the last writing of rules or the kernel's state; `0` for unknown. */
   listing = '0'
 
   constructor(kernel: NftKernel, table: () => NftTable) {

@@ -153,7 +153,7 @@ export class NftWriter implements Component {
       const isThere = await this.#reader.isThere()
       const differences = await this.#reader.readDifferences(isThere ? await this.#reader.findDiffering() : table.sets)
       const areRulesRight = isThere && (await this.#areRulesRight())
-      return previewElements(differences, areRulesRight ? undefined : { isThere, text: table.text })
+      return previewElements(differences, areRulesRight ? undefined : { isThere, version: table.version })
     })
   }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Run } from '../../../../src/host/index.ts'
 import { describeError } from '../../../../src/model/errors.ts'
-import { cleanupRules } from '../../../../src/node/rules/index.ts'
+import { cleanupProxyRules, cleanupRules } from '../../../../src/node/rules/index.ts'
 import { silentLogger } from '../../../../src/observe/logger.ts'
 import { skipReason, type TestNetns, withNetns } from '../../../helpers/netns.ts'
 import { writeRuleset } from '../../../helpers/rulesets.ts'
@@ -117,3 +117,43 @@ for (const flavour of ['nft', 'legacy'] as const) {
       }),
   )
 }
+
+test('cleanup removes the tables of the mode nftables, and no table of others', { skip, timeout: 60_000 }, () =>
+  withNetns(async (lab) => {
+    const netns = await lab.create()
+    for (const table of ['ip platnet', 'ip6 platnet', 'inet platnet-other'])
+      await netns.exec('nft', 'add', 'table', ...table.split(' '))
+    const { removed, failures } = await cleanupRules(silentLogger, netns.run)
+    assert.deepEqual(failures, [])
+    assert.deepEqual(
+      removed.map(({ family, table }) => [family, table]),
+      [
+        ['IPv4', 'platnet'],
+        ['IPv6', 'platnet'],
+      ],
+    )
+    assert.equal(await netns.exec('nft', 'list', 'tables'), 'table inet platnet-other\n')
+    assert.deepEqual(await cleanupRules(silentLogger, netns.run), { removed: [], sets: 0, failures: [] })
+  }),
+)
+
+test(
+  'the mode nftables takes the rules of the mode iptables away but for those it keeps',
+  { skip, timeout: 60_000 },
+  () =>
+    withNetns(async (lab) => {
+      const netns = await lab.create()
+      await addForeignRules(netns, 'nft')
+      await writeRuleset(await makeWriter(netns, 'nft'), rulesetOf(3), hashOf('a'))
+      const keep = new Set(['PLAT-FORWARD', 'PLAT-FORWARD-PODS'])
+      assert.ok((await cleanupProxyRules(netns.run, 'IPv4', keep)) > 0)
+      const left = await saveAll(netns, 'nft')
+      assert.deepEqual([...new Set(left.match(/PLAT-[A-Z-]+/g))].sort(), [
+        'PLAT-FORWARD',
+        'PLAT-FORWARD-PODS',
+        'PLAT-X',
+      ])
+      assert.equal(await cleanupProxyRules(netns.run, 'IPv4', keep), 0)
+      assert.equal(await saveAll(netns, 'nft'), left)
+    }),
+)
