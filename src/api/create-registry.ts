@@ -24,6 +24,7 @@ import { createPodAdmission } from './resources/pod-admission.ts'
 import { pods } from './resources/pods.ts'
 import { priorityClasses } from './resources/priority-classes.ts'
 import { Registry } from './resources/registry.ts'
+import { resourceQuotas } from './resources/resource-quotas.ts'
 import { roles } from './resources/roles.ts'
 import { secrets } from './resources/secrets.ts'
 import { serviceAccounts } from './resources/service-accounts.ts'
@@ -60,6 +61,7 @@ export function createRegistry(options: BuiltInOptions): Registry {
     configMaps(),
     secrets(dialect),
     limitRanges(),
+    resourceQuotas(),
     coreEvents(),
     groupEvents(dialect),
     serviceAccounts(dialect),

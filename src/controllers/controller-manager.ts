@@ -24,6 +24,7 @@ import { createServiceAccountController } from './namespaces/service-account-con
 import { createNodeLifecycleController } from './nodes/lifecycle-controller.ts'
 import { createPodCidrController } from './nodes/pod-cidr-controller.ts'
 import { createDialectTypes } from './objects/types.ts'
+import { createQuotaController } from './quota/quota-controller.ts'
 import { Caches } from './runtime/caches.ts'
 import { timingOfLease } from './runtime/leader-election.ts'
 import { ApiLeaseLock } from './runtime/lease-lock.ts'
@@ -58,6 +59,7 @@ const factories: Readonly<Record<ControllerName, Factory>> = {
   job: { source: 'job-controller', create: createJobController },
   'ttl-after-finished': { source: 'ttl-after-finished-controller', create: createJobTtlController },
   disruption: { source: 'controllermanager', create: createDisruptionController },
+  resourcequota: { source: 'resourcequota-controller', create: createQuotaController },
   cronjob: { source: 'cronjob-controller', create: createCronJobController },
   'garbage-collector': {
     source: 'garbage-collector-controller',

@@ -11,6 +11,7 @@ export const controllerNames = [
   'ttl-after-finished',
   'cronjob',
   'disruption',
+  'resourcequota',
   'garbage-collector',
   'servicecidr',
   'service-addresses',

@@ -92,6 +92,7 @@ function userRoles({ groups }: Dialect): readonly BootstrapRole[] {
       labels: { [label('view')]: 'true', [label('edit')]: 'true', [label('admin')]: 'true' },
       rules: [
         resources([''], [...core, 'namespaces', 'services/status'], read),
+        resources([''], ['limitranges', 'resourcequotas', 'resourcequotas/status'], read),
         resources([groups.discovery], ['endpointslices'], read),
         resources([groups.networking], [...networking, 'ingresses/status'], read),
         resources([groups.events], ['events'], read),

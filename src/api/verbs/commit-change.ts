@@ -11,23 +11,35 @@ import { internalError, invalid } from '../status.ts'
 import type { StoreWrite } from '../store/index.ts'
 import type { CommitResult } from '../store/store-entries.ts'
 import type { Change, ChangeResult } from './change.ts'
+import { chargeQuotas, findQuotas, inTurn } from './charge-quotas.ts'
 import { assertRoom, fitStored, type StoredForm } from './stored-size.ts'
 import type { VerbContext } from './verb-context.ts'
 
 const attempts = 16
 
 /**
- * Writes a change with its co-writes in one commit. After a conflict in a co-write (an address that was just allocated)
- * it plans again; a conflict in the object itself is left to the caller.
+ * Writes a change with its co-writes and its charge to quotas in one commit. After a conflict in a co-write (an address
+ * that was just allocated) it plans again; a conflict in the object itself is left to the caller.
  */
 export async function commitChange(
   context: VerbContext,
   change: Change,
   options: CommitOptions,
 ): Promise<ChangeResult> {
-  const key = storeKey(change.target.resource, change.target.namespace, change.name)
   await context.admit?.(change)
   await change.target.resource.strategy.guard?.(change)
+  const { namespace = '' } = change.target
+  const isCharged = (await findQuotas(context.store, change.target)).length > 0
+  const commit = () => commitPlanned(context, change, { ...options, isCharged })
+  return isCharged ? inTurn(context.store, namespace, commit) : commit()
+}
+
+async function commitPlanned(
+  context: VerbContext,
+  change: Change,
+  options: CommitOptions & { readonly isCharged: boolean },
+): Promise<ChangeResult> {
+  const key = storeKey(change.target.resource, change.target.namespace, change.name)
   for (let attempt = 0; attempt < attempts; attempt++) {
     const { next: wanted = change.next, writes } = await planCoWrites(change)
     const slice = new TimeSlice()
@@ -36,14 +48,20 @@ export async function commitChange(
     await slice.whenSpent()
     const stored = wanted && sizedForm(context, change, wanted)
     const next = stored?.document
+    const charges = await planCharges(context, { ...change, next }, options.isCharged)
     if (options.dryRun) return { kind: 'done', next, revision: change.revision }
-    const result = await commitTraced(context, [ownWrite(change, key, stored), ...writes])
+    const result = await commitTraced(context, [ownWrite(change, key, stored), ...writes, ...charges])
     if (result.kind === 'conflict' && result.key === key) return { kind: 'outdated' }
     if (result.kind === 'conflict') continue
     if (next === undefined) await sweepNamespace(context, change.target.namespace)
     return { kind: 'done', next, revision: result.revision, ...(stored && { storedText: stored.text }) }
   }
   throw internalError('the write met other writers too often; please try again')
+}
+
+async function planCharges({ store, now }: VerbContext, change: Change, isCharged: boolean) {
+  if (!isCharged) return []
+  return chargeQuotas(await findQuotas(store, change.target), change, now())
 }
 
 /** Commits; the watchers of a traced commit learn its place in the trace. */

@@ -147,4 +147,17 @@ export const fullPolicies: readonly FullObject[] = [
       ],
     },
   },
+  {
+    kind: 'ResourceQuota',
+    path: `/api/v1${inDefault}/resourcequotas`,
+    body: {
+      metadata,
+      spec: {
+        hard: { pods: '5', 'requests.cpu': '2' },
+        scopes: ['NotTerminating'],
+        scopeSelector: { matchExpressions: [{ scopeName: 'PriorityClass', operator: 'In', values: ['high'] }] },
+      },
+    },
+    status: { hard: { pods: '5' }, used: { pods: '1' } },
+  },
 ]
