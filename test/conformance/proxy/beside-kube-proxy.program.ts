@@ -134,6 +134,7 @@ function listMetrics({ body }: Got): string[] {
 }
 
 async function watch(proxy: Proxy, lab: PacketLab, connection: AdminConnection, expected?: Observed) {
+  for (const [command, ...words] of settings.ofOthers ?? []) await lab.node.exec(command, ...words)
   const [file, ...args] = proxy.command
   const program: RunningProgram = await lab.node.start(file, args, { stdout: 'ignore', stderr: proxy.stderr })
   await untilAsync(`${file} is ready`, () => proxy.isReady().catch(() => false), deadlineMs)
@@ -188,7 +189,8 @@ async function compare() {
   const connection = new AdminConnection(await server.start(), 4)
   await createCluster(connection, cases)
   await readHealthPorts(connection)
-  const theirs = existsSync(kubeProxyProgram) ? await watch(kubeProxy(settings), lab, connection) : null
+  const hasPeer = existsSync(kubeProxyProgram) && settings.ofOthers === undefined
+  const theirs = hasPeer ? await watch(kubeProxy(settings), lab, connection) : null
   const iptables = await watch(platnet(settings, 'iptables'), lab, connection, theirs?.packets)
   const nftables = await watch(platnet(settings, 'nftables'), lab, connection, theirs?.packets ?? iptables.packets)
   return { theirs, ours: { iptables, nftables } }

@@ -5,6 +5,7 @@ import { z } from 'zod'
 import { runIsolated } from '../../../src/demo/isolate.ts'
 import { lackOfKubeProxy } from '../../helpers/kube-proxy.ts'
 import { skipReason } from '../../helpers/netns.ts'
+import { settingsOf } from './settings.ts'
 
 const answers = z.record(z.string(), z.unknown())
 const proxySchema = z.object({
@@ -71,8 +72,14 @@ export function testBesideKubeProxy(settings: string, seed?: number): void {
         missing: (metric) => /iptables/.test(metric),
       }))
 
+    test('many packets are answered', () => {
+      const answers = Object.values(seen.ours.nftables.packets).flat()
+      assert.ok(answers.filter((answer) => answer.includes('seen from')).length > answers.length / 4)
+    })
+
+    const skip = settingsOf(settings).ofOthers === undefined ? lackOfKubeProxy() : 'kube-proxy answers them otherwise'
     for (const mode of ['iptables', 'nftables'] as const)
-      describe(`the mode ${mode} beside kube-proxy in iptables mode`, { skip: lackOfKubeProxy() }, () =>
+      describe(`the mode ${mode} beside kube-proxy in iptables mode`, { skip }, () =>
         testSame(() => ({ theirs: seen.theirs ?? assert.fail(), ours: seen.ours[mode] }), {
           intended: seed === undefined ? intended : [],
           missing: (metric) => (mode === 'nftables' ? /iptables/ : /localhost_nodeports/).test(metric),

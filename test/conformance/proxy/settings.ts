@@ -2,7 +2,23 @@
 export interface Settings {
   readonly config: object
   readonly flags: readonly string[]
+  /** Commands of other programs on the node before the proxy starts. kube-proxy, which answers them otherwise, is left out then. */
+  readonly ofOthers?: readonly (readonly [file: string, ...args: string[]])[]
 }
+
+const each = (...args: readonly string[]) =>
+  (['iptables', 'ip6tables'] as const).map((program) => [program, ...args] as const)
+
+/** As firewalld leaves its zone for what is forwarded. */
+const firewalld = `table inet firewalld {
+  chain filter_FORWARD {
+    type filter hook forward priority 10; policy accept;
+    ct state { established, related } accept
+    ct status dnat accept
+    iifname "lo" accept
+    reject with icmpx admin-prohibited
+  }
+}`
 
 const known: Readonly<Record<string, Settings>> = {
   defaults: { config: {}, flags: [] },
@@ -18,6 +34,17 @@ const known: Readonly<Record<string, Settings>> = {
       '--node-port-addresses=192.0.2.0/24,2001:db8:2::/64',
     ],
   },
+  'beside Docker': {
+    config: {},
+    flags: [],
+    ofOthers: [
+      ...each('-N', 'DOCKER-USER'),
+      ...each('-A', 'DOCKER-USER', '-j', 'RETURN'),
+      ...each('-A', 'FORWARD', '-j', 'DOCKER-USER'),
+      ...each('-P', 'FORWARD', 'DROP'),
+    ],
+  },
+  'beside firewalld': { config: {}, flags: [], ofOthers: [['nft', firewalld]] },
   'masquerade-all': {
     config: {
       iptables: { localhostNodePorts: false, masqueradeAll: true, masqueradeBit: 3 },

@@ -1,3 +1,4 @@
 import { testBesideKubeProxy } from '../../conformance/proxy/compare.ts'
 
-for (const settings of ['interfaces', 'masquerade-all']) testBesideKubeProxy(settings)
+for (const settings of ['interfaces', 'masquerade-all', 'beside Docker', 'beside firewalld'])
+  testBesideKubeProxy(settings)
