@@ -11,6 +11,8 @@ export type StartProgram = (
 ) => Promise<RunningProgram>
 
 const answerMs = 30_000
+/** One that has to show first that it answers in this way. */
+const firstAnswerMs = 5_000
 /** The program keeps every line it was given. */
 const maxCommands = 2_000
 
@@ -25,12 +27,14 @@ export class InteractiveNft implements QuickWriter {
   #program: RunningProgram | undefined
   #printed = ''
   #commands = 0
+  #answerMs = firstAnswerMs
   #wake = () => {}
 
   /** Returns undefined where the program cannot be started or does not answer. */
   static async open(start: StartProgram): Promise<InteractiveNft | undefined> {
     const made = new InteractiveNft(start)
     const failure = await made.attempt('delete element ip platnet-none none { 1 }\n').catch(() => undefined)
+    made.#answerMs = answerMs
     if (failure !== undefined && /Error: /.test(failure)) return made
     await made.close()
     return undefined
@@ -84,7 +88,7 @@ export class InteractiveNft implements QuickWriter {
 
   /** Returns what was printed before the error about the marker, which is three lines: what, the line, and where. */
   async #waitFor(marker: string): Promise<string> {
-    const deadline = AbortSignal.timeout(answerMs)
+    const deadline = AbortSignal.timeout(this.#answerMs)
     const end = new RegExp(`^(?:.*\\bError: .*\\n)${marker}\\n.*\\n`, 'm')
     for (;;) {
       const found = end.exec(this.#printed)
@@ -102,11 +106,11 @@ export class InteractiveNft implements QuickWriter {
     const output = new Promise<void>((resolve) => {
       this.#wake = resolve
     })
-    await Promise.race([output, sleep(answerMs, undefined, { signal: deadline, ref: false }).catch(() => {})])
+    await Promise.race([output, sleep(this.#answerMs, undefined, { signal: deadline, ref: false }).catch(() => {})])
   }
 
   async #giveUp(isLate: boolean): Promise<never> {
     await this.close()
-    throw new NftError('uncertain', isLate ? `nft -i gave no answer within ${answerMs} ms` : 'nft -i ended')
+    throw new NftError('uncertain', isLate ? `nft -i gave no answer within ${this.#answerMs} ms` : 'nft -i ended')
   }
 }
