@@ -15,9 +15,9 @@ export function checkElementCommands(text: string): void {
       throw new NftError('invalid', JSON.stringify(line.slice(0, 200)), { lineNumber: index + 1 })
 }
 
-/** Puts each element into a line of its own, as nft prints the whole line in which something is wrong. */
+/** Puts each element into a line of its own, by which nft names the one that is wrong. Other commands stay as they are. */
 export function inShortLines(text: string): string {
-  return text.replaceAll(', ', ',\n')
+  return text.replaceAll(/^(?:add|delete) element .*$/gm, (line) => line.replaceAll(', ', ',\n'))
 }
 
 /** Makes one line of a transaction, for a program that takes each line as one. */

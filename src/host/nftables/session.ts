@@ -90,7 +90,7 @@ class Session implements NftSession {
   }
 
   applyRuleset(text: string): Promise<void> {
-    return this.#inTurn(() => this.#runProgram(text))
+    return this.#inTurn(() => this.#runProgram(inShortLines(text)))
   }
 
   isOwn({ portId }: Pick<NftCommit, 'portId'>): boolean {

@@ -12,6 +12,7 @@ import { VerifySchedule } from '../verify-schedule.ts'
 import type { ElementDifference } from './element-difference.ts'
 import type { NftKernel } from './kernel.ts'
 import { previewElements } from './preview-elements.ts'
+import { SettledListing } from './settled-listing.ts'
 import { TableReader, type WantedElements } from './table-reader.ts'
 import { objectsText, TableWriter } from './table-writer.ts'
 
@@ -65,6 +66,7 @@ export class NftWriter implements Component {
   readonly #reader: TableReader
   readonly #writer: TableWriter
   readonly #schedule: VerifySchedule
+  readonly #listings = new SettledListing()
   readonly #operations = new Slots(1)
   /** `unknown` before the first write, `unsure` after a failure. */
   #kernelIs: 'unknown' | 'unsure' | 'known' = 'unknown'
@@ -196,7 +198,7 @@ export class NftWriter implements Component {
     const state = await this.#reader.readState()
     const listing = await this.#reader.readListing()
     const areRulesOurs = state?.version === this.#options.wanted.table.version && state.listing === listing
-    this.#writer.listing = areRulesOurs ? listing : '0'
+    this.#writer.listing = areRulesOurs ? this.#listings.settle(state.version, listing) : '0'
     if (this.#kernelIs === 'unknown' && areRulesOurs && state.objects === objectsText(objects)) {
       this.#schedule.soon()
       return unchanged
@@ -209,7 +211,7 @@ export class NftWriter implements Component {
   async #writeAll(objects: XorHash): Promise<WriteReport> {
     this.#writer.listing = '0'
     const written = await this.#writer.writeInSlices(this.#options.wanted.additions())
-    this.#writer.listing = await this.#reader.readListing()
+    this.#writer.listing = await this.#readSettledListing()
     const stamped = await this.#writer.write([], objects)
     this.#schedule.later()
     return addReports(written, stamped)
@@ -237,8 +239,12 @@ export class NftWriter implements Component {
   async #writeRules(changes: Iterable<ElementChange>, objects: XorHash, rules: string): Promise<WriteReport> {
     this.#writer.listing = '0'
     const written = await this.#writer.write(changes, objects, rules)
-    this.#writer.listing = await this.#reader.readListing()
+    this.#writer.listing = await this.#readSettledListing()
     return addReports(written, await this.#writer.write([], objects))
+  }
+
+  async #readSettledListing(): Promise<string> {
+    return this.#listings.settle(this.#options.wanted.table.version, await this.#reader.readListing())
   }
 
   async #repair(sets: readonly SetSpec[] | undefined): Promise<Omit<NftVerifyReport, 'readMs'>> {

@@ -82,6 +82,11 @@ describe('commands of elements', () => {
         (thrown) => thrown instanceof NftError && thrown.code === 'invalid',
       ))
 
+  test('have a line for each element, and rules between them stay as they are', () => {
+    const rule = 'add rule ip platnet extra ct state vmap { new : drop, invalid : drop }\n'
+    assert.equal(inShortLines(`${rule}add element a { 1, 2 }\n`), `${rule}add element a { 1,\n2 }\n`)
+  })
+
   test('become one line for a program that runs line by line', () =>
     assert.equal(inOneLine('add element a\nadd element b\n'), 'add element a; add element b'))
 })
