@@ -24,6 +24,7 @@ import { createPodAdmission } from './resources/pod-admission.ts'
 import { pods } from './resources/pods.ts'
 import { priorityClasses } from './resources/priority-classes.ts'
 import { Registry } from './resources/registry.ts'
+import { replicationControllers } from './resources/replication-controllers.ts'
 import { resourceQuotas } from './resources/resource-quotas.ts'
 import { roles } from './resources/roles.ts'
 import { secrets } from './resources/secrets.ts'
@@ -69,6 +70,7 @@ export function createRegistry(options: BuiltInOptions): Registry {
     networkPolicies(dialect),
     ingresses(dialect, store),
     ...workloads(),
+    replicationControllers(),
     jobs(dialect.jobs),
     cronJobs(),
     disruptionBudgets(),

@@ -35,6 +35,7 @@ import {
   createDaemonSetController,
   createDeploymentController,
   createReplicaSetController,
+  createReplicationController,
   createStatefulSetController,
 } from './workloads/controllers.ts'
 import { createCronJobController } from './workloads/cron-job/cron-job-controller.ts'
@@ -53,6 +54,7 @@ const factories: Readonly<Record<ControllerName, Factory>> = {
   endpointslice: { source: 'endpoint-slice-controller', create: createEndpointSliceController },
   'endpointslice-mirroring': { source: 'endpoint-slice-mirroring-controller', create: createMirroringController },
   replicaset: { source: 'replicaset-controller', create: createReplicaSetController },
+  replicationcontroller: { source: 'replication-controller', create: createReplicationController },
   deployment: { source: 'deployment-controller', create: createDeploymentController },
   statefulset: { source: 'statefulset-controller', create: createStatefulSetController },
   daemonset: { source: 'daemonset-controller', create: createDaemonSetController },

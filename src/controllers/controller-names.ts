@@ -4,6 +4,7 @@ export const controllerNames = [
   'endpointslice',
   'endpointslice-mirroring',
   'replicaset',
+  'replicationcontroller',
   'deployment',
   'statefulset',
   'daemonset',

@@ -82,6 +82,7 @@ function userRoles({ groups }: Dialect): readonly BootstrapRole[] {
         resources([groups.networking], networking, write),
         resources(['apps'], workloads, write),
         resources(['autoscaling'], autoscalers, write),
+        resources([''], ['replicationcontrollers', 'replicationcontrollers/scale'], write),
         resources(['batch'], ['jobs', 'cronjobs'], write),
         resources(['policy'], ['poddisruptionbudgets'], write),
         resources([groups.coordination], ['leases'], [...read, ...write]),
@@ -92,6 +93,11 @@ function userRoles({ groups }: Dialect): readonly BootstrapRole[] {
       labels: { [label('view')]: 'true', [label('edit')]: 'true', [label('admin')]: 'true' },
       rules: [
         resources([''], [...core, 'namespaces', 'services/status'], read),
+        resources(
+          [''],
+          ['replicationcontrollers', 'replicationcontrollers/scale', 'replicationcontrollers/status'],
+          read,
+        ),
         resources([''], ['limitranges', 'resourcequotas', 'resourcequotas/status'], read),
         resources([groups.discovery], ['endpointslices'], read),
         resources([groups.networking], [...networking, 'ingresses/status'], read),

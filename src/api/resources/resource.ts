@@ -94,6 +94,8 @@ export interface ScalePaths {
   readonly statusReplicas: FieldPath
   /** The path of the selector as one text; for a built-in kind, of the selector itself. */
   readonly labelSelector?: FieldPath
+  /** Whether that selector is a map of labels, without `matchLabels`. */
+  readonly isLabelMap?: true
 }
 
 export interface Column {

@@ -182,7 +182,12 @@ function withSetIdentity(spec: JsonObject): JsonObject {
   return { ...podSpec, volumes: [...claimed, ...others] }
 }
 
-function validateForTemplate(kind: WorkloadKind, podSpec: JsonObject, path: string): readonly FieldError[] {
+/** Checks what a template may not say where its Pods are to run for good. */
+export function validateForTemplate(
+  kind: WorkloadKind | 'ReplicationController',
+  podSpec: JsonObject,
+  path: string,
+): readonly FieldError[] {
   const policy = textAt(podSpec, 'restartPolicy')
   const maker = kind === 'Deployment' ? 'ReplicaSet' : kind
   const hasDeadline = (podSpec['activeDeadlineSeconds'] ?? null) !== null

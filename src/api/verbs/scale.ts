@@ -111,7 +111,9 @@ function toScale(target: ItemTarget, document: ApiDocument): JsonObject {
 /** Renders the selector as one text: a custom resource has a text already, built-in kinds have a selector in parts (spec 2.4). */
 function readSelector({ resource }: ItemTarget, document: ApiDocument, path: FieldPath): string | undefined {
   const value = valueAt(document, ...path)
-  if (resource.isCustom !== true && isJsonObject(value)) return formatLabelSelector(value)
+  const isMap = resource.scale?.isLabelMap === true
+  if (resource.isCustom !== true && isJsonObject(value))
+    return formatLabelSelector(isMap ? { matchLabels: value } : value)
   if (value === undefined || typeof value === 'string') return value
   throw internalError(`the label selector field ".${path.join('.')}" must be a string`)
 }

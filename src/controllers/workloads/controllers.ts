@@ -15,13 +15,26 @@ import { eventOfWrite } from './events.ts'
 import type { Plan } from './plan.ts'
 import { Children, ownersOf } from './relations.ts'
 import { planReplicaSet } from './replica-set/plan.ts'
-import type { Deployment } from './shapes.ts'
+import type { Deployment, ReplicaSet } from './shapes.ts'
 import { planStatefulSet } from './stateful-set/plan.ts'
-import { controllerRevisionType, daemonSetType, deploymentType, replicaSetType, statefulSetType } from './types.ts'
+import {
+  controllerRevisionType,
+  daemonSetType,
+  deploymentType,
+  replicaSetType,
+  replicationControllerType,
+  statefulSetType,
+} from './types.ts'
 
-const written = [podType, replicaSetType, deploymentType, statefulSetType, daemonSetType, controllerRevisionType].map(
-  (type) => noted<CachedObject>(type),
-)
+const written = [
+  podType,
+  replicaSetType,
+  replicationControllerType,
+  deploymentType,
+  statefulSetType,
+  daemonSetType,
+  controllerRevisionType,
+].map((type) => noted<CachedObject>(type))
 
 interface WorkloadParts<T extends CachedObject> {
   readonly name: string
@@ -44,8 +57,8 @@ function workload<T extends CachedObject>(kit: BaseContext, parts: WorkloadParts
       const startedMs = performance.now()
       const { writes, againInMs } = parts.plan(object)
       const busyMs = performance.now() - startedMs
-      const { group, version } = parts.type.resource
-      const subject = { apiVersion: `${group}/${version}`, kind: parts.type.kind, metadata: object.metadata }
+      const { apiVersion, kind } = parts.type
+      const subject = { apiVersion, kind, metadata: object.metadata }
       const onOutcome: WriteTarget['onOutcome'] = (write, outcome) => {
         const event = eventOfWrite(subject, write, outcome)
         if (event !== undefined) events.record(subject, event.type, event.reason, event.message)
@@ -60,16 +73,24 @@ function workload<T extends CachedObject>(kit: BaseContext, parts: WorkloadParts
 }
 
 export function createReplicaSetController(kit: BaseContext): Component {
+  return replicaController(kit, 'replicaset', replicaSetType)
+}
+
+export function createReplicationController(kit: BaseContext): Component {
+  return replicaController(kit, 'replicationcontroller', replicationControllerType)
+}
+
+function replicaController(kit: BaseContext, name: string, type: ResourceType<ReplicaSet>): Component {
   const pods = kit.caches.of(podType)
   const children = new Children(pods)
-  const sets = kit.caches.of(replicaSetType)
+  const sets = kit.caches.of(type)
   const deletionCostAnnotation = kit.dialect.annotations.podDeletionCost
   return workload(kit, {
-    name: 'replicaset',
-    type: replicaSetType,
-    watches: [watchKeys(pods, ownersOf(replicaSetType, sets))],
+    name,
+    type,
+    watches: [watchKeys(pods, ownersOf(type, sets))],
     plan: (set) =>
-      planReplicaSet({ set, pods: children.candidatesFor(set), deletionCostAnnotation, nowMs: Date.now() }),
+      planReplicaSet({ type, set, pods: children.candidatesFor(set), deletionCostAnnotation, nowMs: Date.now() }),
   })
 }
 

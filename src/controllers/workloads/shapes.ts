@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { conditionSchema, intOrPercent, selectorSchema, templateSchema } from '../objects/parts.ts'
-import { metadataSchema, optional, otherwise } from '../runtime/metadata.ts'
+import { metadataSchema, optional, otherwise, texts } from '../runtime/metadata.ts'
 
 const counts = {
   observedGeneration: otherwise(z.number(), 0),
@@ -25,6 +25,18 @@ export const replicaSetSchema = z.looseObject({
   }),
 })
 export type ReplicaSet = z.output<typeof replicaSetSchema>
+
+const labelMap = texts.transform((matchLabels) => ({ matchLabels, matchExpressions: [] }))
+
+/** A ReplicationController in the form of a ReplicaSet: its selector is a map of labels. */
+export const replicationControllerSchema = replicaSetSchema.extend({
+  spec: z.looseObject({
+    replicas: otherwise(z.number(), 1),
+    minReadySeconds: otherwise(z.number(), 0),
+    selector: labelMap,
+    template: templateSchema,
+  }),
+})
 
 const rollingUpdate = z.looseObject({
   maxSurge: otherwise(intOrPercent, '25%'),

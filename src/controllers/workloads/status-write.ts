@@ -8,6 +8,7 @@ import { nameOf, type ResourceName, type Write } from '../objects/writes.ts'
  */
 const writtenZeros: Readonly<Record<string, readonly string[]>> = {
   replicasets: ['replicas'],
+  replicationcontrollers: ['replicas'],
   statefulsets: ['replicas', 'availableReplicas', 'collisionCount'],
   daemonsets: ['currentNumberScheduled', 'desiredNumberScheduled', 'numberMisscheduled', 'numberReady'],
 }

@@ -160,4 +160,18 @@ export const fullPolicies: readonly FullObject[] = [
     },
     status: { hard: { pods: '5' }, used: { pods: '1' } },
   },
+  {
+    kind: 'ReplicationController',
+    path: `/api/v1${inDefault}/replicationcontrollers`,
+    body: {
+      metadata,
+      spec: {
+        replicas: 2,
+        minReadySeconds: 1,
+        selector: { a: 'b' },
+        template: { metadata: { labels: { a: 'b' } }, spec: { containers: [{ name: 'main', image: 'i' }] } },
+      },
+    },
+    status: { replicas: 2, readyReplicas: 1, availableReplicas: 1, fullyLabeledReplicas: 1, observedGeneration: 1 },
+  },
 ]

@@ -8,6 +8,7 @@ import { limitRangeCases } from './limit-range-cases.ts'
 import { ipAddressCases, networkPolicyCases, serviceCidrCases } from './network-cases.ts'
 import { bindingCases, evictionCases } from './pod-action-cases.ts'
 import { podPriorityCases, priorityClassCases } from './priority-cases.ts'
+import { replicationControllerCases } from './replication-controller-cases.ts'
 import { resourceQuotaCases } from './resource-quota-cases.ts'
 import { reviewCases, tokenRequestCases } from './review-cases.ts'
 import { clusterRoleBindingCases, clusterRoleCases, roleBindingCases, roleCases } from './role-cases.ts'
@@ -40,6 +41,7 @@ export const kindCases: readonly KindCases[] = [
   podPriorityCases,
   limitRangeCases,
   resourceQuotaCases,
+  replicationControllerCases,
   disruptionBudgetCases,
   bindingCases,
   evictionCases,

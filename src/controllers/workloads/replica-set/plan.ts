@@ -1,15 +1,22 @@
 import { claimChildren } from '../../objects/claim.ts'
 import type { ControlledObject } from '../../objects/parts.ts'
 import { isActive, isAvailable, isReady, nextAvailableInMs, type Pod } from '../../objects/pod.ts'
-import { nameOf, podsResource, type Write } from '../../objects/writes.ts'
+import { nameOf, podsResource, type ResourceName, type Write } from '../../objects/writes.ts'
 import { inDeletionOrder } from '../deletion-order.ts'
-import { appsVersion, replicaSetsResource } from '../kinds.ts'
 import type { Plan } from '../plan.ts'
 import type { ReplicaSet } from '../shapes.ts'
 import { statusWrites } from '../status-write.ts'
 import { podFromTemplate } from '../template.ts'
 
+/** The kinds that keep a number of pods: a ReplicationController differs in its name and its form only. */
+interface ReplicaKind {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly resource: ResourceName
+}
+
 export interface ReplicaSetView {
+  readonly type: ReplicaKind
   readonly set: ReplicaSet
   /** All pods in the ReplicaSet's namespace. */
   readonly pods: readonly Pod[]
@@ -24,31 +31,33 @@ const burst = 500
  * Plans the wanted number of active pods: adopts matching ones, creates missing ones, and deletes surplus ones in
  * deletion order.
  */
-export function planReplicaSet({ set, pods, deletionCostAnnotation, nowMs }: ReplicaSetView): Plan {
-  const owner = ownerOf(set)
+export function planReplicaSet({ type, set, pods, deletionCostAnnotation, nowMs }: ReplicaSetView): Plan {
+  const owner = ownerOf(type, set)
   const claim = claimChildren(owner, set.spec.selector, podsResource, pods)
   const active = claim.mine.filter(isActive)
   const isLeaving = set.metadata.deletionTimestamp !== undefined
-  const scaling = isLeaving ? [] : scalePods(set, active, deletionCostAnnotation)
-  const status = statusWrites(replicaSetsResource, owner, statusOf(set, active, nowMs))
+  const scaling = isLeaving ? [] : scalePods(owner, active, deletionCostAnnotation)
+  const status = statusWrites(type.resource, owner, statusOf(set, active, nowMs))
   return {
     writes: [...claim.writes, ...scaling, ...status],
     againInMs: nextAvailableInMs(active, set.spec.minReadySeconds, nowMs),
   }
 }
 
-function ownerOf(set: ReplicaSet): ReplicaSet & { apiVersion: string; kind: string } {
-  return { ...set, apiVersion: appsVersion, kind: 'ReplicaSet' }
+type OwningSet = ReplicaSet & Pick<ReplicaKind, 'apiVersion' | 'kind'>
+
+function ownerOf({ apiVersion, kind }: ReplicaKind, set: ReplicaSet): OwningSet {
+  return { ...set, apiVersion, kind }
 }
 
-function scalePods(set: ReplicaSet, active: readonly Pod[], deletionCostAnnotation: string): readonly Write[] {
+function scalePods(set: OwningSet, active: readonly Pod[], deletionCostAnnotation: string): readonly Write[] {
   const missing = set.spec.replicas - active.length
   if (missing >= 0) return Array.from({ length: Math.min(missing, burst) }, () => createPod(set))
   return inDeletionOrder(active, deletionCostAnnotation).slice(0, Math.min(-missing, burst)).map(deletePod)
 }
 
-function createPod(set: ReplicaSet): Write {
-  const object = podFromTemplate(ownerOf(set), set.spec.template, { generateName: `${set.metadata.name}-` })
+function createPod(set: OwningSet): Write {
+  const object = podFromTemplate(set, set.spec.template, { generateName: `${set.metadata.name}-` })
   return { verb: 'create', resource: podsResource, object }
 }
 

@@ -6,6 +6,7 @@ import { planDeployment } from '../../../../src/controllers/workloads/deployment
 import { rolloutBounds, wantedReplicas } from '../../../../src/controllers/workloads/deployment/replica-counts.ts'
 import { planReplicaSet } from '../../../../src/controllers/workloads/replica-set/plan.ts'
 import { deploymentSchema, replicaSetSchema } from '../../../../src/controllers/workloads/shapes.ts'
+import { replicaSetType } from '../../../../src/controllers/workloads/types.ts'
 import { readyStatus, SimulatedCluster } from '../../../helpers/simulated-cluster.ts'
 
 const share = fc.oneof(fc.integer({ min: 0, max: 4 }), fc.constantFrom('0%', '25%', '30%', '50%', '100%'))
@@ -48,7 +49,7 @@ function startLab(spec: object, image = 'one'): Lab {
   const stepSet = (index: number) => {
     const set = sets()[index % Math.max(1, sets().length)]
     if (set === undefined) return
-    const view = { set, pods: pods(), deletionCostAnnotation: 'cost', nowMs: cluster.nowMs }
+    const view = { type: replicaSetType, set, pods: pods(), deletionCostAnnotation: 'cost', nowMs: cluster.nowMs }
     cluster.apply(planReplicaSet(view).writes)
   }
   const makeReady = (index: number) => {
