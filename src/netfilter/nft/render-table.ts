@@ -170,12 +170,17 @@ function filterChains(dialect: Dialect, settings: ProxyRuleSettings): readonly s
       ...nodeAddresses(dialect, settings, false).map((match) => `${match} jump verdicts-port`),
       'goto verdicts-external',
     ]),
+    // The rules of iptables, which come after this, accept what is marked: a packet that goes back to its sender too.
+    chain('verdicts-forward', [
+      `ct status dnat ${dialect.source} . ${dialect.destination} @${hairpinSet} jump mark-masq`,
+      'goto verdicts-services',
+    ]),
     chain('filter-forward', [
-      'type filter hook forward priority 0',
+      'type filter hook forward priority -1',
       // Of an established connection each packet passes this one rule.
       settings.dropInvalid === false
-        ? 'ct state new jump verdicts-services'
-        : 'ct state vmap { new : jump verdicts-services, invalid : drop }',
+        ? 'ct state new jump verdicts-forward'
+        : 'ct state vmap { new : jump verdicts-forward, invalid : drop }',
     ]),
     chain('filter-output', ['type filter hook output priority 0', 'ct state new jump verdicts-services']),
     chain('filter-input', ['type filter hook input priority 0', 'ct state new jump verdicts-input']),
