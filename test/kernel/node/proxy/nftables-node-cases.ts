@@ -31,7 +31,7 @@ export function testNftablesNode({ rounds, clients }: { readonly rounds: number;
 
     before(async () => {
       const program = path.join(import.meta.dirname, 'nftables-node.program.ts')
-      const signal = AbortSignal.timeout(60_000 + rounds * 15_000 + clients * 20)
+      const signal = AbortSignal.timeout(120_000 + rounds * 15_000 + clients * 20)
       const args = [String(rounds), String(clients)]
       const { exitCode, stdout } = await runIsolated(program, args, { signal, stdout: 'pipe' })
       assert.equal(exitCode, 0, stdout)

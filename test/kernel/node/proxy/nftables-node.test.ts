@@ -1,3 +1,3 @@
 import { testNftablesNode } from './nftables-node-cases.ts'
 
-testNftablesNode({ rounds: 2, clients: 600 })
+testNftablesNode({ rounds: 1, clients: 300 })
