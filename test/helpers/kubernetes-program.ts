@@ -18,12 +18,10 @@ export function missingProgram(name: string): string | false {
 const unserved: Readonly<Record<string, string>> = {
   persistentvolumeclaims: 'v1 PersistentVolumeClaim',
   persistentvolumes: 'v1 PersistentVolume',
-  replicationcontrollers: 'v1 ReplicationController',
   storageclasses: 'storage.k8s.io/v1 StorageClass',
   csidrivers: 'storage.k8s.io/v1 CSIDriver',
   csistoragecapacities: 'storage.k8s.io/v1 CSIStorageCapacity',
   volumeattachments: 'storage.k8s.io/v1 VolumeAttachment',
-  poddisruptionbudgets: 'policy/v1 PodDisruptionBudget',
   resourceclaims: 'resource.k8s.io/v1 ResourceClaim',
   resourceslices: 'resource.k8s.io/v1 ResourceSlice',
   deviceclasses: 'resource.k8s.io/v1 DeviceClass',
