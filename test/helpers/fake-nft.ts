@@ -18,6 +18,8 @@ export class FakeNft implements NftKernel {
   readonly transactions: { readonly by: 'elements' | 'program'; readonly text: string }[] = []
   /** How often elements were listed. */
   lists = 0
+  /** Whether other programs write to tables all the time. */
+  isBusy = false
   /** Thrown by the next transactions, one each. */
   readonly failures: NftError[] = []
   /** Whether a transaction that fails by `failures` is carried out all the same. */
@@ -45,7 +47,7 @@ export class FakeNft implements NftKernel {
     this.lists += 1
     const set = this.table?.sets.get(name)
     for (const [key, data] of set ?? []) take({ set: name, key, data })
-    return set === undefined ? 'missing' : 'complete'
+    return set === undefined ? 'missing' : this.isBusy ? 'changed' : 'complete'
   }
 
   async listRules(): Promise<string> {

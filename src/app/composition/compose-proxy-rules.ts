@@ -87,11 +87,21 @@ async function composeNftables(
   })
   return {
     mode,
-    writer,
+    writer: { preview: async () => [...(await writer.preview()), ...(await previewForward(forward?.writer))] },
     components: [writer, ...(forward ? [forward.writer, forward.rules] : [])],
     isWatchable: true,
     configure: (next) => forward?.rules.configure(next),
     onComplete: () => forward?.rules.allow(),
+  }
+}
+
+/** Before the table of nftables is complete these rules are not wanted yet. */
+async function previewForward(writer: Pick<RulesWriter, 'preview'> | undefined) {
+  try {
+    return (await writer?.preview()) ?? []
+  } catch (error) {
+    if (error instanceof RulesError && error.code === 'not-synced') return []
+    throw error
   }
 }
 

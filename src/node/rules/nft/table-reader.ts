@@ -88,15 +88,18 @@ export class TableReader {
     })
   }
 
-  /** Undefined where the set does not exist. */
+  /**
+   * Undefined where the set does not exist. Commits to other tables do not spoil a list, but are not told from those to ours: after some
+   * attempts the list counts. While this writer's own commits wait, that is right.
+   */
   async #read<Result>(
     spec: SetSpec,
     begin: () => { readonly result: Result; readonly take: (key: string, data: string) => void },
   ): Promise<Result | undefined> {
-    for (let attempt = 1; attempt <= maxAttempts; attempt++) {
+    for (let attempt = 1; ; attempt++) {
       const { result, take } = begin()
       const end = await this.#kernel.listElements(this.#table, spec, ({ key, data }) => take(key, data))
-      if (end === 'complete') return result
+      if (end === 'complete' || (end === 'changed' && attempt === maxAttempts)) return result
       if (end === 'missing') return undefined
       if (end === 'failed') break
     }

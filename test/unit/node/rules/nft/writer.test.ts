@@ -271,6 +271,18 @@ describe('a comparison', () => {
     assert.deepEqual((await lab.writer.verify()).drift, [])
   })
 
+  test('is made also while other programs write to their tables all the time', async () => {
+    const lab = new Lab()
+    await lab.set(two)
+    lab.kernel.isBusy = true
+    const written = lab.kernel.transactions.length
+    assert.deepEqual((await lab.writer.verify()).drift, [])
+    assert.equal(lab.kernel.transactions.length, written)
+    lab.kernel.table?.sets.get('endpoints')?.clear()
+    assert.equal((await lab.writer.verify()).drift.length, 1)
+    lab.assertInKernel()
+  })
+
   test('of equal state writes nothing, and one of some sets reads only these', async () => {
     const lab = new Lab()
     await lab.set(two)
