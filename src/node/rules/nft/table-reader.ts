@@ -89,8 +89,8 @@ export class TableReader {
   }
 
   /**
-   * Undefined where the set does not exist. Commits to other tables do not spoil a list, but are not told from those to ours: after some
-   * attempts the list counts. While this writer's own commits wait, that is right.
+   * Undefined where the set does not exist. Commits to other tables do not spoil a list, but look like those to ours: after some attempts
+   * the list counts. While this writer's own commits wait, that is right.
    */
   async #read<Result>(
     spec: SetSpec,
