@@ -21,7 +21,7 @@ export async function compareLoads(
     queriesPerSecond: (first.queriesPerSecond + second.queriesPerSecond) / 2,
   }
   return [
-    ...seen.flatMap(([name, load]) => loadRows(what, mean, name, load)),
+    ...(seen.length === 0 ? ownRows(what, mean) : seen.flatMap(([name, load]) => loadRows(what, mean, name, load))),
     measureAlone(`${what}: queries without an answer`, '', first.lost + second.lost),
   ]
 }
@@ -35,13 +35,20 @@ export async function compareUncached(ours: LoadTarget, peers: Peers, seconds: n
       seconds,
     )
   const mine = await load(ours, 'p')
-  const rows: BenchRow[] = []
+  const rows: BenchRow[] = Object.keys(peers).length === 0 ? [...ownRows('forwarded names, not cached', mine)] : []
   for (const [name, peer] of Object.entries(peers))
     rows.push(...loadRows('forwarded names, not cached', mine, name, await load(peer, name.toLowerCase())))
   return rows
 }
 
 type Cost = Pick<LoadSeen, 'cpuMicrosPerQuery' | 'queriesPerSecond'>
+
+function ownRows(what: string, ours: Cost): readonly BenchRow[] {
+  return [
+    measureAlone(`${what}: CPU per query`, 'µs', ours.cpuMicrosPerQuery),
+    measureAlone(`${what}: queries per second`, '1/s', ours.queriesPerSecond),
+  ]
+}
 
 function loadRows(what: string, ours: Cost, name: string, theirs: Cost): readonly BenchRow[] {
   return [

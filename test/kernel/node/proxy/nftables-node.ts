@@ -30,6 +30,8 @@ interface Port {
 export class NftablesNode {
   readonly #connection: AdminConnection
   readonly #socket: NetfilterSocket
+  /** The last revision of each. */
+  readonly #written = { services: 0, endpointslices: 0 }
   #agent: RunningProgram | undefined
 
   static async start(): Promise<NftablesNode> {
@@ -64,6 +66,9 @@ export class NftablesNode {
     const reply = await this.#connection.call(method, where, body)
     if (reply.code !== expected)
       throw new Error(`${method} ${where} was answered with ${reply.code}: ${reply.body.message}`)
+    const resource = where.startsWith(slices) ? 'endpointslices' : 'services'
+    const version = Number(reply.body.metadata.resourceVersion)
+    if (where.includes('/namespaces/')) this.#written[resource] = Math.max(this.#written[resource], version)
   }
 
   async startAgent(mode = 'nftables'): Promise<void> {
@@ -86,18 +91,11 @@ export class NftablesNode {
     await this.#agent?.exited
   }
 
-  /** Ends when the kernel holds what the API server has now. */
+  /** Ends when the kernel holds what was written to the API server. */
   async untilApplied(): Promise<void> {
-    for (const [resource, where] of [
-      ['services', services],
-      ['endpointslices', slices],
-    ] as const) {
-      const { body } = await this.#connection.call('GET', `${where}?limit=1`)
-      const query = new URLSearchParams({
-        resource,
-        resourceVersion: body.metadata.resourceVersion,
-        timeoutMs: '1000',
-      })
+    for (const resource of ['services', 'endpointslices'] as const) {
+      const resourceVersion = String(this.#written[resource])
+      const query = new URLSearchParams({ resource, resourceVersion, timeoutMs: '1000' })
       const isApplied = () =>
         httpGet({ socketPath: controlSocket, path: `/applied?${query}` }).then(
           ({ status }) => status === 200,
