@@ -1,4 +1,5 @@
 import type { ObjectKey } from '../../model/api-object.ts'
+import { PendingTraces } from '../../observe/index.ts'
 import type { ChangeSet } from '../state/index.ts'
 
 interface Pending {
@@ -19,6 +20,8 @@ interface Trigger {
 export class PendingChanges {
   /** The start of this process; earlier causes do not count in its latencies. */
   readonly #startedAtMs = Date.now()
+  /** The traces of these changes, for the sync that writes them. */
+  readonly traces = new PendingTraces()
   readonly #pending = new Map<ObjectKey, Pending>()
   #changed = new Set<ObjectKey>()
   readonly #triggers = new Map<ObjectKey, Trigger[]>()
@@ -46,7 +49,7 @@ export class PendingChanges {
     return { services: this.#pending.size - endpoints, endpoints }
   }
 
-  add({ services, resource, triggeredAtMs = [] }: Omit<ChangeSet, 'revision'>): void {
+  add({ services, resource, triggeredAtMs = [], traces }: Omit<ChangeSet, 'revision'>): void {
     const nowMs = Date.now()
     const isOfEndpoints = resource === 'endpointslices' || resource === 'endpoints'
     for (const service of services) {
@@ -59,6 +62,7 @@ export class PendingChanges {
     }
     this.again(services)
     this.#addTrigger(services, triggeredAtMs)
+    this.traces.add(traces)
   }
 
   #addTrigger(services: ReadonlySet<ObjectKey>, triggeredAtMs: readonly number[]): void {

@@ -5,7 +5,7 @@ import type { ObjectKey } from '../../model/api-object.ts'
 import { describeError } from '../../model/errors.ts'
 import type { IpFamily } from '../../model/ip.ts'
 import { formatXorHash, type XorHash } from '../../model/xor-hash.ts'
-import { PendingTraces, type Span, silentTracer, startShared } from '../../observe/index.ts'
+import { type Span, silentTracer, startShared } from '../../observe/index.ts'
 import { traceWrite } from '../rules/index.ts'
 import type { ChangeSet } from '../state/index.ts'
 import { PendingChanges } from './pending-changes.ts'
@@ -31,7 +31,6 @@ export class ProxyPlane implements Component {
   readonly #plans: ServicePlans
   readonly #queue: ServiceQueue
   readonly #pending = new PendingChanges()
-  readonly #traces = new PendingTraces()
   readonly #refused: RefusedServices
   readonly #record = new SyncRecord()
   readonly #runner: BoundedFrequencyRunner
@@ -101,7 +100,6 @@ export class ProxyPlane implements Component {
   #onChange(change: Omit<ChangeSet, 'revision'>): void {
     this.#parts.metrics.countQueued(change)
     this.#pending.add(change)
-    this.#traces.add(change.traces)
     const isLosing = this.#plans.planAhead(change.services)
     this.#runner.request({ urgent: isLosing && this.#record.appliedHash !== undefined })
   }
@@ -110,13 +108,13 @@ export class ProxyPlane implements Component {
   async #syncTraced(): Promise<void> {
     const { state, tracer = silentTracer } = this.#parts
     if (!state.synced || !this.#isConfigured) return
-    const traces = this.#traces.take()
+    const traces = this.#pending.traces.take()
     const span = startShared(tracer, 'sync rules', traces, { attributes: { 'platnet.family': this.family } })
     try {
       await this.#syncOnce(span)
       span.end()
     } catch (error) {
-      this.#traces.add(traces)
+      this.#pending.traces.add(traces)
       span.end({ error: describeError(error) })
       throw error
     }

@@ -1,6 +1,4 @@
-import type { Component, Health, HealthLevel } from '../../loop/component.ts'
-import { Slots } from '../../loop/slots.ts'
-import { describeError } from '../../model/errors.ts'
+import type { Component, Health } from '../../loop/component.ts'
 import type { XorHash } from '../../model/xor-hash.ts'
 import type { MemberEntry, SetChange } from '../../netfilter/member-sets.ts'
 import type { TableChange, TableName } from '../../netfilter/ruleset.ts'
@@ -8,6 +6,7 @@ import type { AddressSets } from '../../netfilter/sets.ts'
 import { stampsMatch } from '../../netfilter/state-chain.ts'
 import { DriftRepair } from './drift-repair.ts'
 import { RulesError } from './errors.ts'
+import { ExclusiveOperations } from './exclusive-operations.ts'
 import { planHooks } from './hook-plan.ts'
 import type { ChainCounters } from './iptables.ts'
 import { readMembers } from './member-set-writer.ts'
@@ -36,10 +35,9 @@ export class RulesWriter implements Component {
   readonly #repair: DriftRepair
   readonly #schedule: VerifySchedule
   readonly #upkeep: SetUpkeep
-  readonly #operations = new Slots(1)
+  readonly #operations: ExclusiveOperations
   #wasAsked = false
   #isRecognised = false
-  #health: Health = { level: 'unknown', message: 'nothing written yet', sinceMs: 0 }
 
   constructor(options: RulesWriterOptions) {
     const { iptables, hooks, batches, observer, tables = proxyTables } = options
@@ -47,6 +45,10 @@ export class RulesWriter implements Component {
     const base = tables === proxyTables ? 'rules' : `${tables.join('-')}-rules`
     this.name = family === 'IPv4' ? base : `${base}-ipv6`
     this.#options = options
+    this.#operations = new ExclusiveOperations({
+      healthNow: () => this.#healthNow(),
+      onFailure: (error) => observer?.failed(error),
+    })
     this.#wanted = new WantedRules(tables, family)
     const shared = {
       ...options,
@@ -59,8 +61,8 @@ export class RulesWriter implements Component {
     this.#repair = new DriftRepair({
       ...shared,
       reconciler: this.#reconciler,
-      exclusive: (operation) => this.#exclusive(operation),
-      idle: () => this.#idle(),
+      exclusive: (operation) => this.#operations.run(operation),
+      idle: () => this.#operations.idle(),
       onVerified: (report) => observer?.verified(report),
     })
     this.#schedule = new VerifySchedule({ ...options, flavour, verify: () => this.verify() })
@@ -77,11 +79,11 @@ export class RulesWriter implements Component {
   async stop(scope: { signal: AbortSignal }): Promise<void> {
     this.#schedule.stop()
     await this.#upkeep.stop(scope)
-    await Promise.all([this.#repair.idle(), this.#idle()])
+    await Promise.all([this.#repair.idle(), this.#operations.idle()])
   }
 
   health(): Health {
-    return this.#health
+    return this.#operations.health
   }
 
   /** The wanted content of the tables; a live view. */
@@ -98,7 +100,7 @@ export class RulesWriter implements Component {
    * may then rely on the rules before it knows them; `sync` compares them afterwards. Writes nothing. Throws RulesError.
    */
   recognises(objects: XorHash): Promise<boolean> {
-    return this.#exclusive(async () => {
+    return this.#operations.run(async () => {
       const { iptables, hooks } = this.#options
       if (!stampsMatch(objects, await readStamps(iptables, this.tables))) return false
       const { drift } = planHooks(hooks, await readHooks(iptables, hooks), iptables.choice.family)
@@ -110,7 +112,7 @@ export class RulesWriter implements Component {
   /** Whether no packet meets rules of ours: no built-in chain leads to one of our chains. Writes nothing. Throws RulesError. */
   isUnhooked(): Promise<boolean> {
     const { iptables, hooks } = this.#options
-    return this.#exclusive(async () => {
+    return this.#operations.run(async () => {
       const held = await readHooks(iptables, hooks)
       return Object.values(held).every((found) => found.length === 0)
     })
@@ -123,7 +125,7 @@ export class RulesWriter implements Component {
    * read and compared too. Throws RulesError.
    */
   sync(changes: readonly TableChange[], objects: XorHash, sets?: AddressSets | SetChange): Promise<WriteReport> {
-    return this.#exclusive(() => {
+    return this.#operations.run(() => {
       this.#wasAsked = true
       return this.#write(changes, objects, sets)
     })
@@ -131,7 +133,7 @@ export class RulesWriter implements Component {
 
   /** Writes the chains of `changes` and whatever earlier failures left, in one restore unless it is very large. Throws RulesError. */
   write(changes: readonly TableChange[], objects: XorHash, sets?: AddressSets | SetChange): Promise<WriteReport> {
-    return this.#exclusive(() => {
+    return this.#operations.run(() => {
       if (!this.#wasAsked) throw new RulesError('not-synced', 'the first write must be a sync')
       return this.#write(changes, objects, sets)
     })
@@ -152,7 +154,7 @@ export class RulesWriter implements Component {
     if (!this.#wasAsked)
       throw new RulesError('not-synced', 'the rules are still being planned: ask again in a few seconds')
     const { iptables, hooks } = this.#options
-    return this.#exclusive(async () => {
+    return this.#operations.run(async () => {
       const { ruleset } = this.#wanted
       const { tables } = this
       const held = await readTables(iptables, ruleset, { hooks, tables })
@@ -198,9 +200,9 @@ export class RulesWriter implements Component {
     const { memberSets } = this.#reconciler
     return new SetUpkeep({
       isUsed: () => this.#wanted.memberSets.isUsed,
-      isAsExpected: () => this.#exclusive(() => memberSets.isAsExpected()),
+      isAsExpected: () => this.#operations.run(() => memberSets.isAsExpected()),
       verify: () => this.#repair.verifySets(),
-      removeLeftovers: () => this.#exclusive(() => memberSets.removeLeftovers()),
+      removeLeftovers: () => this.#operations.run(() => memberSets.removeLeftovers()),
       warnOfLeftovers: () => memberSets.warnOfLeftovers(),
       ...(setCheckIntervalMs === undefined ? {} : { intervalMs: setCheckIntervalMs }),
       log,
@@ -212,33 +214,10 @@ export class RulesWriter implements Component {
     else this.#schedule.later()
   }
 
-  /** Runs one operation at a time and keeps the health; the caller handles a failure. */
-  #exclusive<T>(operation: () => T | Promise<T>): Promise<T> {
-    return this.#operations.run(async () => {
-      try {
-        const result = await operation()
-        this.#updateHealth()
-        return result
-      } catch (error) {
-        this.#setHealth('degraded', describeError(error))
-        this.#options.observer?.failed(error)
-        throw error
-      }
-    })
-  }
-
-  #idle(): Promise<void> {
-    return this.#operations.run(async () => {})
-  }
-
-  #updateHealth(): void {
-    if (this.#reconciler.isKernelKnown) this.#setHealth('ok', `rules are in place${this.#options.iptables.caveat}`)
-    else if (this.#isRecognised) this.#setHealth('ok', 'rules are in place by PLAT-STATE, a comparison follows')
-    else this.#setHealth('unknown', 'nothing written yet')
-  }
-
-  #setHealth(level: HealthLevel, message: string): void {
-    const { level: before, sinceMs } = this.#health
-    this.#health = { level, message, sinceMs: level === before ? sinceMs : Date.now() }
+  #healthNow(): Pick<Health, 'level' | 'message'> {
+    const { caveat } = this.#options.iptables
+    if (this.#reconciler.isKernelKnown) return { level: 'ok', message: `rules are in place${caveat}` }
+    if (!this.#isRecognised) return { level: 'unknown', message: 'nothing written yet' }
+    return { level: 'ok', message: 'rules are in place by PLAT-STATE, a comparison follows' }
   }
 }

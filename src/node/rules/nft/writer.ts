@@ -1,28 +1,18 @@
-import type { Component, Health, HealthLevel } from '../../../loop/component.ts'
-import { Slots } from '../../../loop/slots.ts'
-import { describeError } from '../../../model/errors.ts'
+import type { Component, Health } from '../../../loop/component.ts'
 import type { IpFamily } from '../../../model/ip.ts'
 import type { XorHash } from '../../../model/xor-hash.ts'
-import { type ElementChange, type NftChange, type SetSpec, stateSet } from '../../../netfilter/nft/types.ts'
+import { type NftChange, type SetSpec, stateSet } from '../../../netfilter/nft/types.ts'
 import type { Logger } from '../../../observe/logger.ts'
 import { RulesError } from '../errors.ts'
+import { ExclusiveOperations } from '../exclusive-operations.ts'
 import type { ChainDifference } from '../preview.ts'
-import { addReports, unchanged, type WriteReport } from '../reports.ts'
+import { unchanged, type WriteReport } from '../reports.ts'
 import { VerifySchedule } from '../verify-schedule.ts'
 import type { ElementDifference } from './element-difference.ts'
 import type { NftKernel } from './kernel.ts'
 import { previewElements } from './preview-elements.ts'
-import { SettledListing } from './settled-listing.ts'
-import { TableReader, type WantedElements } from './table-reader.ts'
-import { objectsText, TableWriter } from './table-writer.ts'
-
-/** The wanted elements, which the caller changes before it hands over what changed. */
-interface WrittenElements extends WantedElements {
-  /** Adds everything to an empty table, a Service at a time. */
-  additions(): Iterable<ElementChange>
-  /** Grows with each update. */
-  readonly generation: number
-}
+import { isUnreadable, TableReconciler, type WrittenElements } from './table-reconciler.ts'
+import { objectsText } from './table-writer.ts'
 
 export interface NftWriterOptions {
   readonly family: IpFamily
@@ -52,8 +42,6 @@ export interface NftVerifyReport {
 
 const theRules = 'rules'
 
-const pieceSize = 500
-
 const nothingDone = { drift: [], write: unchanged } as const
 
 /**
@@ -63,25 +51,23 @@ const nothingDone = { drift: [], write: unchanged } as const
 export class NftWriter implements Component {
   readonly name: string
   readonly #options: NftWriterOptions
-  readonly #reader: TableReader
-  readonly #writer: TableWriter
+  readonly #reconciler: TableReconciler
   readonly #schedule: VerifySchedule
-  readonly #listings = new SettledListing()
-  readonly #operations = new Slots(1)
+  readonly #operations: ExclusiveOperations
   /** `unknown` before the first write, `unsure` after a failure. */
   #kernelIs: 'unknown' | 'unsure' | 'known' = 'unknown'
   /** The objects and the generation of the wanted elements that were handed over last. */
   #objects: XorHash | undefined
   #generation = 0
-  #health: Health = { level: 'unknown', message: 'nothing written yet', sinceMs: 0 }
 
   constructor(options: NftWriterOptions) {
-    const { family, kernel, wanted } = options
-    this.name = family === 'IPv4' ? 'nft-rules' : 'nft-rules-ipv6'
+    this.name = options.family === 'IPv4' ? 'nft-rules' : 'nft-rules-ipv6'
     this.#options = options
-    this.#reader = new TableReader(kernel, wanted)
-    this.#writer = new TableWriter(kernel, () => wanted.table)
+    this.#reconciler = new TableReconciler({ ...options, onKernelKnown: (by) => this.#onKernelKnown(by) })
     this.#schedule = new VerifySchedule({ ...options, flavour: 'nft', verify: () => this.verify() })
+    this.#operations = new ExclusiveOperations({
+      healthNow: () => (this.#kernelIs === 'known' ? { level: 'ok', message: 'the table is in place' } : undefined),
+    })
   }
 
   async start(_scope: { signal: AbortSignal }): Promise<void> {
@@ -92,26 +78,26 @@ export class NftWriter implements Component {
   /** The table stays in the kernel. */
   async stop(_scope: { signal: AbortSignal }): Promise<void> {
     this.#schedule.stop()
-    await this.#operations.run(async () => {})
+    await this.#operations.idle()
   }
 
   health(): Health {
-    return this.#health
+    return this.#operations.health
   }
 
   /** Whether the state in the table names these objects, and its rules are as they were written. Writes nothing. Throws RulesError. */
   recognises(objects: XorHash): Promise<boolean> {
-    return this.#exclusive(async () => {
-      const state = await this.#reader.readState()
+    return this.#operations.run(async () => {
+      const state = await this.#reconciler.reader.readState()
       if (state?.objects !== objectsText(objects)) return false
-      const listing = await this.#reader.readListing()
+      const listing = await this.#reconciler.reader.readListing()
       return state.listing === listing
     })
   }
 
   /** Whether there is no table of ours. Writes nothing. Throws RulesError. */
   isUnhooked(): Promise<boolean> {
-    return this.#exclusive(async () => !(await this.#reader.isThere()))
+    return this.#operations.run(async () => !(await this.#reconciler.reader.isThere()))
   }
 
   /**
@@ -120,11 +106,14 @@ export class NftWriter implements Component {
    */
   write(change: NftChange, objects: XorHash): Promise<WriteReport> {
     this.#generation = this.#options.wanted.generation
-    return this.#exclusive(async () => {
+    return this.#operations.run(async () => {
       this.#objects = objects
-      const isKnown = this.#kernelIs === 'known'
-      if (isKnown) this.#kernelIs = 'unsure'
-      const report = isKnown ? await this.#writeChange(change, objects) : await this.#catchUp(objects)
+      const before = this.#kernelIs
+      if (before === 'known') this.#kernelIs = 'unsure'
+      const report =
+        before === 'known'
+          ? await this.#reconciler.writeChange(change, objects)
+          : await this.#reconciler.catchUp(objects, { trustsState: before === 'unknown' })
       this.#kernelIs = 'known'
       this.#options.log.debug('elements written', { ...report })
       return report
@@ -138,7 +127,7 @@ export class NftWriter implements Component {
     const differs = await this.#differs(sets)
     const readMs = performance.now() - startedMs
     if (!differs) return { ...nothingDone, readMs }
-    const report = await this.#exclusive(() => this.#repair(sets))
+    const report = await this.#operations.run(() => this.#repair(sets))
     for (const drift of report.drift)
       this.#options.log.warn('what other programs changed in our table was repaired', { ...drift })
     return { ...report, readMs }
@@ -150,11 +139,13 @@ export class NftWriter implements Component {
       return Promise.reject(
         new RulesError('not-synced', 'the rules are still being planned: ask again in a few seconds'),
       )
-    return this.#exclusive(async () => {
+    return this.#operations.run(async () => {
       const { table } = this.#options.wanted
-      const isThere = await this.#reader.isThere()
-      const differences = await this.#reader.readDifferences(isThere ? await this.#reader.findDiffering() : table.sets)
-      const areRulesRight = isThere && (await this.#areRulesRight())
+      const isThere = await this.#reconciler.reader.isThere()
+      const differences = await this.#reconciler.reader.readDifferences(
+        isThere ? await this.#reconciler.reader.findDiffering() : table.sets,
+      )
+      const areRulesRight = isThere && (await this.#reconciler.areRulesRight())
       return previewElements(differences, areRulesRight ? undefined : { isThere, version: table.version })
     })
   }
@@ -162,9 +153,9 @@ export class NftWriter implements Component {
   /** Reads while writes go on: a list that they spoil counts as different, and the repair reads again. */
   async #differs(sets: readonly SetSpec[] | undefined): Promise<boolean> {
     try {
-      if (!(await this.#reader.isThere())) return true
-      if (sets === undefined && !((await this.#areRulesRight()) && (await this.#isStateRight()))) return true
-      return (await this.#reader.findDiffering(sets)).length > 0
+      if (!(await this.#reconciler.reader.isThere())) return true
+      if (sets === undefined && !((await this.#reconciler.areRulesRight()) && (await this.#isStateRight()))) return true
+      return (await this.#reconciler.reader.findDiffering(sets)).length > 0
     } catch (error) {
       if (isUnreadable(error)) return true
       throw error
@@ -173,78 +164,13 @@ export class NftWriter implements Component {
 
   /** A state that others removed would have a restart compare everything. */
   async #isStateRight(): Promise<boolean> {
-    const state = await this.#reader.readState()
+    const state = await this.#reconciler.reader.readState()
     return this.#objects !== undefined && state?.objects === objectsText(this.#objects)
   }
 
-  async #areRulesRight(): Promise<boolean> {
-    return (await this.#reader.readListing()) === this.#writer.listing
-  }
-
-  async #writeChange({ table, changes }: NftChange, objects: XorHash): Promise<WriteReport> {
-    try {
-      if (table === undefined) return await this.#writer.write(changes, objects)
-      return await this.#writeRules(changes, objects, this.#writer.rulesAnew())
-    } catch (error) {
-      if (!isRefusal(error)) throw error
-      this.#options.log.info('the kernel refused a change, and the table is read', { error: describeError(error) })
-      return this.#catchUp(objects)
-    }
-  }
-
-  /** Brings the kernel in line with the wanted elements, whatever it holds. */
-  async #catchUp(objects: XorHash): Promise<WriteReport> {
-    if (!(await this.#reader.isThere())) return this.#writeAll(objects)
-    const state = await this.#reader.readState()
-    const listing = await this.#reader.readListing()
-    const areRulesOurs = state?.version === this.#options.wanted.table.version && state.listing === listing
-    this.#writer.listing = areRulesOurs ? this.#listings.settle(state.version, listing) : '0'
-    if (this.#kernelIs === 'unknown' && areRulesOurs && state.objects === objectsText(objects)) {
-      this.#schedule.soon()
-      return unchanged
-    }
-    const report = await this.#writeDifferences(objects, areRulesOurs)
-    this.#schedule.later()
-    return report
-  }
-
-  async #writeAll(objects: XorHash): Promise<WriteReport> {
-    this.#writer.listing = '0'
-    const written = await this.#writer.writeInSlices(this.#options.wanted.additions())
-    this.#writer.listing = await this.#readSettledListing()
-    const stamped = await this.#writer.write([], objects)
-    this.#schedule.later()
-    return addReports(written, stamped)
-  }
-
-  /**
-   * A table of another form cannot be read, or takes no rules of this one, and chains of others survive new rules: then it is replaced in one
-   * transaction.
-   */
-  async #writeDifferences(objects: XorHash, areRulesRight: boolean): Promise<WriteReport> {
-    try {
-      const differences = await this.#reader.readDifferences(await this.#reader.findDiffering())
-      const changes = changesOf(differences)
-      if (areRulesRight) return await this.#writer.write(changes, objects)
-      const report = await this.#writeRules(changes, objects, this.#writer.rulesAnew())
-      if (await this.#reader.hasOnly(this.#options.wanted.table)) return report
-    } catch (error) {
-      if (!isRefusal(error) && !isUnreadable(error)) throw error
-      this.#options.log.info('the table is replaced as a whole', { error: describeError(error) })
-    }
-    return this.#writeRules(this.#options.wanted.additions(), objects, this.#writer.tableAnew())
-  }
-
-  /** The state follows the rules, as it tells how nft lists them. */
-  async #writeRules(changes: Iterable<ElementChange>, objects: XorHash, rules: string): Promise<WriteReport> {
-    this.#writer.listing = '0'
-    const written = await this.#writer.write(changes, objects, rules)
-    this.#writer.listing = await this.#readSettledListing()
-    return addReports(written, await this.#writer.write([], objects))
-  }
-
-  async #readSettledListing(): Promise<string> {
-    return this.#listings.settle(this.#options.wanted.table.version, await this.#reader.readListing())
+  #onKernelKnown(by: 'state' | 'reading'): void {
+    if (by === 'state') this.#schedule.soon()
+    else this.#schedule.later()
   }
 
   async #repair(sets: readonly SetSpec[] | undefined): Promise<Omit<NftVerifyReport, 'readMs'>> {
@@ -255,58 +181,18 @@ export class NftWriter implements Component {
       this.#schedule.soon()
       return nothingDone
     }
-    if (!(await this.#reader.isThere())) {
+    if (!(await this.#reconciler.reader.isThere())) {
       const drift = { table: 'nftables', set: theRules, missing: 1, unwanted: 0 } as const
-      return { drift: [drift], write: await this.#writeAll(objects) }
+      return { drift: [drift], write: await this.#reconciler.writeAll(objects) }
     }
-    const areRulesRight = sets !== undefined || (await this.#areRulesRight())
-    const differences = await this.#reader.readDifferences(await this.#reader.findDiffering(sets))
+    const areRulesRight = sets !== undefined || (await this.#reconciler.areRulesRight())
+    const differences = await this.#reconciler.readDifferences(sets)
     const drift = driftOf(differences, areRulesRight)
-    if (drift.length > 0) return { drift, write: await this.#writeDifferences(objects, areRulesRight) }
+    if (drift.length > 0) return { drift, write: await this.#reconciler.writeDifferences(objects, { areRulesRight }) }
     if (sets !== undefined || (await this.#isStateRight())) return { drift, write: unchanged }
     const ofState = { table: 'nftables', set: stateSet, missing: 1, unwanted: 0 } as const
-    return { drift: [ofState], write: await this.#writer.write([], objects) }
+    return { drift: [ofState], write: await this.#reconciler.writeState(objects) }
   }
-
-  /** Runs one operation at a time and keeps the health; the caller handles a failure. */
-  #exclusive<T>(operation: () => Promise<T>): Promise<T> {
-    return this.#operations.run(async () => {
-      try {
-        const result = await operation()
-        if (this.#kernelIs === 'known') this.#setHealth('ok', 'the table is in place')
-        return result
-      } catch (error) {
-        this.#setHealth('degraded', describeError(error))
-        throw error
-      }
-    })
-  }
-
-  #setHealth(level: HealthLevel, message: string): void {
-    const { level: before, sinceMs } = this.#health
-    this.#health = { level, message, sinceMs: level === before ? sinceMs : Date.now() }
-  }
-}
-
-function isRefusal(error: unknown): boolean {
-  return error instanceof RulesError && error.code === 'restore-failed'
-}
-
-function isUnreadable(error: unknown): boolean {
-  return error instanceof RulesError && error.code === 'save-failed'
-}
-
-/** Removals first, in pieces that are rendered in turns with other work. */
-function* changesOf(differences: ReadonlyMap<string, ElementDifference>): Iterable<ElementChange> {
-  const all = [...differences.values()]
-  for (const remove of chunks(all.flatMap((each) => each.remove))) yield { service: undefined, remove, add: [] }
-  for (const add of chunks(all.flatMap((each) => each.add))) yield { service: undefined, remove: [], add }
-}
-
-function chunks<T>(items: readonly T[]): readonly (readonly T[])[] {
-  return Array.from({ length: Math.ceil(items.length / pieceSize) }, (_, index) =>
-    items.slice(index * pieceSize, (index + 1) * pieceSize),
-  )
 }
 
 function driftOf(differences: ReadonlyMap<string, ElementDifference>, areRulesRight: boolean): readonly ElementDrift[] {
