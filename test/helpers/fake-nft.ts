@@ -18,6 +18,7 @@ export class FakeNft implements NftKernel {
   readonly transactions: { readonly by: 'elements' | 'program'; readonly text: string }[] = []
   /** How often elements were listed. */
   lists = 0
+  listsElements = true
   /** Whether other programs write to tables all the time. */
   isBusy = false
   /** Thrown by the next transactions, one each. */
@@ -45,6 +46,7 @@ export class FakeNft implements NftKernel {
 
   async listElements(_: TableName, { name }: SetSpec, take: (element: ListedElement) => void): Promise<ElementListEnd> {
     this.lists += 1
+    if (!this.listsElements) return 'failed'
     const set = this.table?.sets.get(name)
     for (const [key, data] of set ?? []) take({ set: name, key, data })
     return set === undefined ? 'missing' : this.isBusy ? 'changed' : 'complete'

@@ -11,6 +11,8 @@ export interface NftKernel {
   hasTable(table: TableName): Promise<boolean>
   /** Returns the comment of the state's element; undefined where there is none. */
   readStateComment(table: TableName): Promise<string | undefined>
+  /** Whether elements can be listed. Where they cannot, every list of them fails, and drift of elements is not found. */
+  readonly listsElements: boolean
   /** Hands over the elements of a set, in turns with other work. */
   listElements(table: TableName, spec: SetSpec, take: (element: ListedElement) => void): Promise<ElementListEnd>
   /** The table without the elements of named sets, as text: equal texts mean equal rules. Throws RulesError. */

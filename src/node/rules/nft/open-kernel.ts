@@ -30,6 +30,7 @@ export function nftKernel({ session, run, socket }: NftKernelParts): NftKernel {
       const listed = await list('list', 'set', ...targetOf(table).split(' '), stateSet).catch(() => '')
       return /comment "([^"]*)"/.exec(listed)?.[1]
     },
+    listsElements: socket !== undefined,
     listElements: async (table, spec, take) =>
       socket === undefined ? 'failed' : listElements(socket, table, spec, take),
     listRules: (table) => (socket === undefined ? listByNft(table, list) : listBySocket(table, socket)),

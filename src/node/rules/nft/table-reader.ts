@@ -30,6 +30,10 @@ export class TableReader {
     this.#table = { family: wanted.table.family, name: wanted.table.name }
   }
 
+  get listsElements(): boolean {
+    return this.#kernel.listsElements
+  }
+
   isThere(): Promise<boolean> {
     return this.#kernel.hasTable(this.#table)
   }
@@ -39,10 +43,14 @@ export class TableReader {
     return comment === undefined ? undefined : parseStateComment(comment)
   }
 
-  /** Hashes the rules as the kernel holds them: flags, sets and their types, chains, rules, and which number leads to which chain. */
+  /**
+   * Hashes the rules as the kernel holds them: flags, sets and their types, chains, rules, and, where elements can be listed, which number leads to which
+   * chain.
+   */
   async readListing(): Promise<string> {
     const rules = await this.#kernel.listRules(this.#table)
-    const drawn = [...((await this.#readElements(drawSpec)) ?? [])].map((element) => element.join(' '))
+    const draw = this.listsElements ? await this.#readElements(drawSpec) : undefined
+    const drawn = [...(draw ?? [])].map((element) => element.join(' '))
     return hash('sha256', `${rules}${drawn.sort()}`, 'hex').slice(0, 16)
   }
 

@@ -103,7 +103,7 @@ export class TableReconciler {
   ): Promise<WriteReport> {
     const { wanted, log } = this.#parts
     try {
-      const changes = changesOf(await this.readDifferences())
+      const changes = changesOf(await this.#readDifferences())
       if (areRulesRight) return await this.#writer.write(changes, objects)
       const report = await this.#writeRules(changes, objects, this.#writer.rulesAnew())
       if (await this.reader.hasOnly(wanted.table)) return report
@@ -114,9 +114,9 @@ export class TableReconciler {
     return this.#writeRules(wanted.additions(), objects, this.#writer.tableAnew())
   }
 
-  /** The differences in these sets, of all by default; without empty ones. Throws RulesError (`save-failed`). */
-  async readDifferences(sets?: readonly SetSpec[]): Promise<ReadonlyMap<string, ElementDifference>> {
-    return this.reader.readDifferences(await this.reader.findDiffering(sets))
+  /** The differences in these sets, of all by default; none where elements cannot be listed. Throws RulesError (`save-failed`). */
+  async findDrift(sets?: readonly SetSpec[]): Promise<ReadonlyMap<string, ElementDifference>> {
+    return this.reader.listsElements ? this.#readDifferences(sets) : new Map()
   }
 
   /** The state follows the rules, as it has the hash of them as the kernel holds them. */
@@ -125,6 +125,10 @@ export class TableReconciler {
     const written = await this.#writer.write(changes, objects, rules)
     this.#writer.listing = await this.#readSettledListing()
     return addReports(written, await this.writeState(objects))
+  }
+
+  async #readDifferences(sets?: readonly SetSpec[]): Promise<ReadonlyMap<string, ElementDifference>> {
+    return this.reader.readDifferences(await this.reader.findDiffering(sets))
   }
 
   async #readSettledListing(): Promise<string> {

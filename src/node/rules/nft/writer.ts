@@ -140,13 +140,11 @@ export class NftWriter implements Component {
         new RulesError('not-synced', 'the rules are still being planned: ask again in a few seconds'),
       )
     return this.#operations.run(async () => {
-      const { table } = this.#options.wanted
+      const { version } = this.#options.wanted.table
       const isThere = await this.#reconciler.reader.isThere()
-      const differences = await this.#reconciler.reader.readDifferences(
-        isThere ? await this.#reconciler.reader.findDiffering() : table.sets,
-      )
+      const differences = await this.#reconciler.findDrift()
       const areRulesRight = isThere && (await this.#reconciler.areRulesRight())
-      return previewElements(differences, areRulesRight ? undefined : { isThere, version: table.version })
+      return previewElements(differences, areRulesRight ? undefined : { isThere, version })
     })
   }
 
@@ -155,7 +153,8 @@ export class NftWriter implements Component {
     try {
       if (!(await this.#reconciler.reader.isThere())) return true
       if (sets === undefined && !((await this.#reconciler.areRulesRight()) && (await this.#isStateRight()))) return true
-      return (await this.#reconciler.reader.findDiffering(sets)).length > 0
+      const { reader } = this.#reconciler
+      return reader.listsElements && (await reader.findDiffering(sets)).length > 0
     } catch (error) {
       if (isUnreadable(error)) return true
       throw error
@@ -186,7 +185,7 @@ export class NftWriter implements Component {
       return { drift: [drift], write: await this.#reconciler.writeAll(objects) }
     }
     const areRulesRight = sets !== undefined || (await this.#reconciler.areRulesRight())
-    const differences = await this.#reconciler.readDifferences(sets)
+    const differences = await this.#reconciler.findDrift(sets)
     const drift = driftOf(differences, areRulesRight)
     if (drift.length > 0) return { drift, write: await this.#reconciler.writeDifferences(objects, { areRulesRight }) }
     if (sets !== undefined || (await this.#isStateRight())) return { drift, write: unchanged }

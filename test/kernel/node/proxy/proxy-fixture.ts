@@ -62,6 +62,7 @@ async function useNftables(netns: TestNetns, run: Run) {
   const ruleset = new ElementRuleset({ family: 'IPv4' })
   const kernel: NftKernel = {
     ...nftKernel({ session, run, socket: undefined }),
+    listsElements: true,
     listElements: (table, spec, take) => listElementsByNft(netns.run, table, spec, take),
   }
   const nftWriter = new NftWriter({ family: 'IPv4', kernel, wanted: ruleset, log: silentLogger })

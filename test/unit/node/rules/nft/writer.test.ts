@@ -308,3 +308,46 @@ describe('a comparison', () => {
     await assert.rejects(lab.writer.preview(), { code: 'not-synced' })
   })
 })
+
+describe('where elements cannot be listed', () => {
+  function blindKernel() {
+    const kernel = new FakeNft()
+    kernel.listsElements = false
+    return kernel
+  }
+
+  test('the table is written, changed and recognised all the same', async () => {
+    const lab = new Lab(blindKernel())
+    await lab.set(two)
+    await lab.set({ 'default/a': ['10.244.0.9'] }, 'next')
+    lab.assertInKernel()
+    assert.equal(lab.writer.health().level, 'ok')
+    assert.equal(await new Lab(lab.kernel).writer.recognises(objects('next')), true)
+  })
+
+  test('a comparison repairs rules and the state, and takes the elements for right', async () => {
+    const lab = new Lab(blindKernel())
+    await lab.set(two)
+    const written = lab.kernel.transactions.length
+    assert.deepEqual((await lab.writer.verify()).drift, [])
+    assert.deepEqual((await lab.writer.verify(lab.ruleset.table.sets)).drift, [])
+    assert.deepEqual(await lab.writer.preview(), [])
+    assert.equal(lab.kernel.transactions.length, written)
+    lab.kernel.table?.rules.push('\t\tdrop')
+    assert.equal((await lab.writer.preview()).length, 1)
+    assert.equal((await lab.writer.verify()).drift.length, 1)
+    lab.assertInKernel()
+    assert.deepEqual((await lab.writer.verify()).drift, [])
+  })
+
+  test('a start with other objects replaces the table in one transaction', async () => {
+    const before = new Lab(blindKernel())
+    await before.set(two)
+    const after = new Lab(before.kernel)
+    const from = before.kernel.transactions.length
+    await after.set({ 'default/a': ['10.244.0.9'] })
+    const texts = before.kernel.transactions.slice(from).map(({ text }) => text)
+    assert.match(texts[0] ?? '', /^add table \S+ platnet\ndelete table/)
+    after.assertInKernel()
+  })
+})
