@@ -76,6 +76,8 @@ export class InteractiveNft implements QuickWriter {
     program.stdin?.on('error', () => {})
     program.stdout?.resume()
     program.stderr?.on('data', (chunk: Buffer) => {
+      // What an earlier program printed comes late sometimes, and must not count as an answer of this one.
+      if (this.#program !== program) return
       this.#printed += chunk.toString()
       this.#wake()
     })

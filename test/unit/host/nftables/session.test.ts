@@ -78,6 +78,29 @@ describe('a session of nft', () => {
     await session.close()
   })
 
+  test('a late answer of a program that ended does not count for the next one', async () => {
+    const printers: RunningProgram['stderr'][] = []
+    const { start } = interactive((line) => {
+      if (line.includes('platnet-none')) return probe
+      const [first, second] = printers
+      if (second !== undefined) first?.emit('data', Buffer.from('Error: late\nplatnet-end-1\n^^^\n'))
+      return undefined
+    })
+    const session = await openNftSession({
+      ...programs(),
+      start: async (file, args) => {
+        const program = await start(file, args)
+        printers.push(program.stderr)
+        return program
+      },
+      kinds: ['interactive'],
+    })
+    assert.equal(await session.run(element).catch(codeOf), 'uncertain')
+    assert.equal(await session.run(element).catch(codeOf), 'uncertain')
+    assert.equal(printers.length, 2)
+    await session.close()
+  })
+
   test('after a refusal a started nft says which element it is about', async () => {
     const { start } = interactive(answering('Error: Could not process rule: File exists\nadd element\n^\n'))
     const { run, inputs } = programs(['/dev/stdin:2:1-1: Error: File exists\n2 }\n^\n'])
