@@ -1,18 +1,18 @@
 import { createInterface } from 'node:readline/promises'
-import { isAgentThere } from '../app/commands/ask-agent.ts'
 import { requirePrivilege } from '../app/commands/check.ts'
-import { cleanupHost, type HostCleanup, podsOfNode } from '../app/commands/cleanup.ts'
+import { cleanupHost, findRunningAgent, type HostCleanup, podsOfNode } from '../app/commands/cleanup.ts'
 import type { Options } from '../app/context.ts'
 import { PlatnetError } from '../model/errors.ts'
 import { exitCodes, UsageError } from './exit-code.ts'
 import { withProgress } from './output.ts'
 import { type AddCommand, addOptionFlags, type CliContext, loadCommandOptions, print } from './program.ts'
 
-class CleanupDeclined extends PlatnetError<'declined'> {}
+class CleanupDeclined extends PlatnetError<'declined' | 'agent-runs'> {}
 
 interface CleanupFlags {
   readonly yes: boolean
   readonly keepPods: boolean
+  readonly force: boolean
 }
 
 const options = [
@@ -26,7 +26,7 @@ const options = [
   'controlSocket',
 ]
 
-/** `platnet cleanup` asks for confirmation on a terminal; elsewhere it requires `--yes`. */
+/** `platnet cleanup` refuses beside a running agent. It asks for confirmation on a terminal; elsewhere it requires `--yes`. */
 export const addCleanupCommand: AddCommand = (program, context) => {
   const command = program
     .command('cleanup')
@@ -35,13 +35,29 @@ export const addCleanupCommand: AddCommand = (program, context) => {
     )
     .option('--yes', 'do not ask', false)
     .option('--keep-pods', 'pods go on running, with their networks', false)
-  addOptionFlags(command, 'agent', options).action(async ({ yes, keepPods }: CleanupFlags) => {
+    .option('--force', 'do it although an agent runs here, which makes all of it again', false)
+  addOptionFlags(command, 'agent', options).action(async ({ yes, keepPods, force }: CleanupFlags) => {
     const loaded = await loadCommandOptions(command, context, 'agent')
     await requirePrivilege()
+    const warning = await judgeAgent(loaded.values.node.controlSocket, force)
     if (!yes) await confirm(context, loaded, keepPods)
-    if (await isAgentThere(loaded.values.node.controlSocket))
-      context.stderr.write('warning: an agent runs here and makes all of it again; stop Platnet first\n')
+    if (warning !== undefined) context.stderr.write(`warning: ${warning}\n`)
     printOutcome(context, await withProgress(context, 'removing', cleanupHost(loaded, { keepPods })))
+  })
+}
+
+/** Returns a warning where cleanup may go on beside an agent. Throws CleanupDeclined where it may not. */
+async function judgeAgent(controlSocket: string, force: boolean): Promise<string | undefined> {
+  const agent = await findRunningAgent(controlSocket)
+  if (agent === undefined) return undefined
+  if (!agent.isOfThisNetwork)
+    return `the agent on ${controlSocket} belongs to another network namespace, and its rules stay`
+  const name = agent.pid === undefined ? 'an agent' : `the agent with pid ${agent.pid}`
+  if (force) return `${name} runs here and makes all of it again`
+  throw new CleanupDeclined('agent-runs', `${name} runs here and would make all of it again; nothing was removed`, {
+    object: `control socket ${controlSocket}`,
+    remedy:
+      'stop Platnet first (Ctrl-C, or systemctl stop platnet), then run cleanup again; --force removes all the same',
   })
 }
 

@@ -38,6 +38,7 @@ export {
   type NftSessionKind,
   openNftSession,
 } from './nftables/index.ts'
+export { findSocketOwner } from './port-owner.ts'
 export {
   type Finding,
   type Listener,

@@ -1,5 +1,5 @@
-import { readdir, readFile, readlink } from 'node:fs/promises'
-import { basename } from 'node:path'
+import { readdir, readFile, readlink, realpath } from 'node:fs/promises'
+import { basename, resolve } from 'node:path'
 
 /** The process that holds a port. */
 export interface PortOwner {
@@ -30,6 +30,25 @@ export async function findPortOwner(
   return findHolder(new Set(sockets.map(({ inode }) => `socket:[${inode}]`)))
 }
 
+/**
+ * Finds who listens on a unix socket. Undefined where no process of this network namespace does; without a pid where this user or this pid
+ * namespace does not see the process. Source: `/proc/net/unix` in proc(5).
+ */
+export async function findSocketOwner(path: string): Promise<{ readonly pid: number | undefined } | undefined> {
+  const wanted = await resolvePath(path)
+  const listeners = listeningUnixSockets(await readTable('unix')).filter(
+    (each) => basename(each.path) === basename(wanted),
+  )
+  const resolved = await Promise.all(listeners.map(async (each) => ({ ...each, path: await resolvePath(each.path) })))
+  const inodes = resolved.filter((each) => each.path === wanted).map(({ inode }) => `socket:[${inode}]`)
+  if (inodes.length === 0) return undefined
+  return { pid: (await findHolder(new Set(inodes)))?.pid }
+}
+
+function resolvePath(path: string): Promise<string> {
+  return realpath(path).catch(() => resolve(path))
+}
+
 /** Tells whether the process is a long-running command of this program, or a haproxy that it started. */
 export function isOwnProcess({ command }: PortOwner, ownScript = process.argv[1] ?? ''): boolean {
   const [program = '', ...words] = command
@@ -49,6 +68,13 @@ function receivingSockets(text: string, state: string, port: number): { address:
     const [address = '', localPort] = (fields[1] ?? '').split(':')
     const inode = fields[9]
     return localPort === hexPort && fields[3] === state && inode !== undefined ? [{ address, inode }] : []
+  })
+}
+
+/** `Num RefCount Protocol Flags Type St Inode Path`; the flag is __SO_ACCEPTCON. */
+function listeningUnixSockets(text: string): readonly { readonly path: string; readonly inode: string }[] {
+  return Array.from(text.matchAll(/^\S+ \S+ \S+ 00010000 \S+ \S+ +(\d+) (\/.*)$/gm), ([, inode = '', path = '']) => {
+    return { inode, path }
   })
 }
 

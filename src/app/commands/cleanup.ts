@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { runProgram } from '../../host/index.ts'
+import { findSocketOwner, runProgram } from '../../host/index.ts'
 import { describeError } from '../../model/errors.ts'
 import { cleanupCni } from '../../node/cni/index.ts'
 import { ClusterDnsAddresses } from '../../node/dns/index.ts'
@@ -11,6 +11,7 @@ import { silentLogger } from '../../observe/index.ts'
 import { packagedPluginDirs, shippedCniDir } from '../composition/cni-plugins.ts'
 import { endPodsOfNode, podsOfNode } from '../composition/pod-remains.ts'
 import type { Options } from '../context.ts'
+import { isAgentThere } from './ask-agent.ts'
 
 export { podsOfNode }
 
@@ -25,6 +26,21 @@ export interface HostCleanup {
 export interface CleanupWishes {
   /** Pods go on running, with their networks, the bridge and the CNI list. */
   readonly keepPods: boolean
+}
+
+/** An agent that answers on a control socket. */
+export interface RunningAgent {
+  /** Whether it writes the rules that a cleanup here would remove. */
+  readonly isOfThisNetwork: boolean
+  /** Undefined where the process cannot be seen from here. */
+  readonly pid: number | undefined
+}
+
+/** Finds the agent that answers on a control socket; undefined where none does. */
+export async function findRunningAgent(controlSocket: string): Promise<RunningAgent | undefined> {
+  if (!(await isAgentThere(controlSocket))) return undefined
+  const owner = await findSocketOwner(controlSocket)
+  return { isOfThisNetwork: owner !== undefined, pid: owner?.pid }
 }
 
 /** A step of the cleanup; a failed one keeps none of the others from its work. */
