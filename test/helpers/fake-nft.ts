@@ -19,6 +19,8 @@ export class FakeNft implements NftKernel {
   /** How often elements were listed. */
   lists = 0
   listsElements = true
+  /** Called before each list, with the name of the set. */
+  beforeList: (set: string) => void = () => {}
   /** Whether other programs write to tables all the time. */
   isBusy = false
   /** Thrown by the next transactions, one each. */
@@ -46,6 +48,7 @@ export class FakeNft implements NftKernel {
 
   async listElements(_: TableName, { name }: SetSpec, take: (element: ListedElement) => void): Promise<ElementListEnd> {
     this.lists += 1
+    this.beforeList(name)
     if (!this.listsElements) return 'failed'
     const set = this.table?.sets.get(name)
     for (const [key, data] of set ?? []) take({ set: name, key, data })

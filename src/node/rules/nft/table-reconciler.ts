@@ -26,6 +26,9 @@ export interface TableReconcilerParts {
   readonly onKernelKnown: (by: 'state' | 'reading') => void
 }
 
+/** The differences by set, without empty ones. */
+export type ElementDifferences = ReadonlyMap<string, ElementDifference>
+
 const pieceSize = 500
 
 /** Brings one family's table in line with the wanted elements. Its caller runs one operation at a time, but for those that only read. */
@@ -94,17 +97,19 @@ export class TableReconciler {
   }
 
   /**
-   * Reads which elements differ and writes these. A table of another form cannot be read, or takes no rules of this one, and chains of others survive
-   * new rules: then it is replaced in one transaction. Throws RulesError.
+   * Writes the elements that differ. A table of another form cannot be read, or takes no rules of this one, and chains of others survive new rules: then it
+   * is replaced in one transaction. Throws RulesError.
+   *
+   * @param known.differences read from the kernel by default
    */
   async writeDifferences(
     objects: XorHash,
-    { areRulesRight }: { readonly areRulesRight: boolean },
+    known: { readonly areRulesRight: boolean; readonly differences?: ElementDifferences | undefined },
   ): Promise<WriteReport> {
     const { wanted, log } = this.#parts
     try {
-      const changes = changesOf(await this.#readDifferences())
-      if (areRulesRight) return await this.#writer.write(changes, objects)
+      const changes = changesOf(known.differences ?? (await this.#readDifferences()))
+      if (known.areRulesRight) return await this.#writer.write(changes, objects)
       const report = await this.#writeRules(changes, objects, this.#writer.rulesAnew())
       if (await this.reader.hasOnly(wanted.table)) return report
     } catch (error) {
@@ -114,9 +119,9 @@ export class TableReconciler {
     return this.#writeRules(wanted.additions(), objects, this.#writer.tableAnew())
   }
 
-  /** The differences in these sets, of all by default; none where elements cannot be listed. Throws RulesError (`save-failed`). */
-  async findDrift(sets?: readonly SetSpec[]): Promise<ReadonlyMap<string, ElementDifference>> {
-    return this.reader.listsElements ? this.#readDifferences(sets) : new Map()
+  /** The differences in these sets, of all by default; undefined where elements cannot be listed. Throws RulesError (`save-failed`). */
+  async findDrift(sets?: readonly SetSpec[]): Promise<ElementDifferences | undefined> {
+    return this.reader.listsElements ? this.#readDifferences(sets) : undefined
   }
 
   /** The state follows the rules, as it has the hash of them as the kernel holds them. */
@@ -127,7 +132,7 @@ export class TableReconciler {
     return addReports(written, await this.writeState(objects))
   }
 
-  async #readDifferences(sets?: readonly SetSpec[]): Promise<ReadonlyMap<string, ElementDifference>> {
+  async #readDifferences(sets?: readonly SetSpec[]): Promise<ElementDifferences> {
     return this.reader.readDifferences(await this.reader.findDiffering(sets))
   }
 
@@ -145,7 +150,7 @@ function isRefusal(error: unknown): boolean {
 }
 
 /** Removals first, in pieces that are rendered in turns with other work. */
-function* changesOf(differences: ReadonlyMap<string, ElementDifference>): Iterable<ElementChange> {
+function* changesOf(differences: ElementDifferences): Iterable<ElementChange> {
   const all = [...differences.values()]
   for (const remove of chunks(all.flatMap((each) => each.remove))) yield { service: undefined, remove, add: [] }
   for (const add of chunks(all.flatMap((each) => each.add))) yield { service: undefined, remove: [], add }

@@ -8,10 +8,9 @@ import { ExclusiveOperations } from '../exclusive-operations.ts'
 import type { ChainDifference } from '../preview.ts'
 import { unchanged, type WriteReport } from '../reports.ts'
 import { VerifySchedule } from '../verify-schedule.ts'
-import type { ElementDifference } from './element-difference.ts'
 import type { NftKernel } from './kernel.ts'
 import { previewElements } from './preview-elements.ts'
-import { isUnreadable, TableReconciler, type WrittenElements } from './table-reconciler.ts'
+import { type ElementDifferences, isUnreadable, TableReconciler, type WrittenElements } from './table-reconciler.ts'
 import { objectsText } from './table-writer.ts'
 
 export interface NftWriterOptions {
@@ -142,7 +141,7 @@ export class NftWriter implements Component {
     return this.#operations.run(async () => {
       const { version } = this.#options.wanted.table
       const isThere = await this.#reconciler.reader.isThere()
-      const differences = await this.#reconciler.findDrift()
+      const differences = (await this.#reconciler.findDrift()) ?? new Map()
       const areRulesRight = isThere && (await this.#reconciler.areRulesRight())
       return previewElements(differences, areRulesRight ? undefined : { isThere, version })
     })
@@ -172,31 +171,41 @@ export class NftWriter implements Component {
     else this.#schedule.later()
   }
 
+  /** A change is on its way, which tells more than a comparison could. */
+  get #isChanging(): boolean {
+    return this.#generation !== this.#options.wanted.generation
+  }
+
+  #postpone(): typeof nothingDone {
+    this.#schedule.soon()
+    return nothingDone
+  }
+
   async #repair(sets: readonly SetSpec[] | undefined): Promise<Omit<NftVerifyReport, 'readMs'>> {
     const objects = this.#objects
     if (objects === undefined) return nothingDone
-    // The change that is on its way tells more than a comparison could.
-    if (this.#generation !== this.#options.wanted.generation) {
-      this.#schedule.soon()
-      return nothingDone
-    }
+    if (this.#isChanging) return this.#postpone()
     if (!(await this.#reconciler.reader.isThere())) {
       const drift = { table: 'nftables', set: theRules, missing: 1, unwanted: 0 } as const
       return { drift: [drift], write: await this.#reconciler.writeAll(objects) }
     }
     const areRulesRight = sets !== undefined || (await this.#reconciler.areRulesRight())
     const differences = await this.#reconciler.findDrift(sets)
+    // What was read is compared with half of a change, and only that change is whole.
+    if (this.#isChanging) return this.#postpone()
     const drift = driftOf(differences, areRulesRight)
-    if (drift.length > 0) return { drift, write: await this.#reconciler.writeDifferences(objects, { areRulesRight }) }
+    if (drift.length > 0) {
+      return { drift, write: await this.#reconciler.writeDifferences(objects, { areRulesRight, differences }) }
+    }
     if (sets !== undefined || (await this.#isStateRight())) return { drift, write: unchanged }
     const ofState = { table: 'nftables', set: stateSet, missing: 1, unwanted: 0 } as const
     return { drift: [ofState], write: await this.#reconciler.writeState(objects) }
   }
 }
 
-function driftOf(differences: ReadonlyMap<string, ElementDifference>, areRulesRight: boolean): readonly ElementDrift[] {
+function driftOf(differences: ElementDifferences | undefined, areRulesRight: boolean): readonly ElementDrift[] {
   const rules = { table: 'nftables', set: theRules, missing: 1, unwanted: 0 } as const
-  const elements = Array.from(differences, ([set, { add, remove }]) => {
+  const elements = Array.from(differences ?? [], ([set, { add, remove }]) => {
     return { table: 'nftables', set, missing: add.length, unwanted: remove.length } as const
   })
   return areRulesRight ? elements : [rules, ...elements]

@@ -302,6 +302,22 @@ describe('a comparison', () => {
     lab.assertInKernel()
   })
 
+  test('that a change overtakes while it reads writes nothing, and that change repairs', async () => {
+    const lab = new Lab()
+    await lab.set(two)
+    lab.kernel.table?.sets.get('endpoints')?.clear()
+    const written = lab.kernel.transactions.length
+    let [lists, change] = [0, undefined as ReturnType<ElementRuleset['update']> | undefined]
+    lab.kernel.beforeList = (set) => {
+      // The first list shows that there is something to repair.
+      if (set === 'endpoints' && ++lists === 2) change = lab.ruleset.update(new Map([['default/b', undefined]]))
+    }
+    assert.deepEqual((await lab.writer.verify()).drift, [])
+    assert.equal(lab.kernel.transactions.length, written)
+    await lab.writer.write(change ?? assert.fail('no list of the repair'), objects('less'))
+    lab.assertInKernel()
+  })
+
   test('is not made before the first write', async () => {
     const lab = new Lab()
     assert.deepEqual((await lab.writer.verify()).drift, [])
