@@ -15,6 +15,8 @@ export interface ElementDriftWatchParts {
 const gatherMs = 100
 /** Delay after a failure; the monitor does not repeat a report. */
 const retryMs = 2_000
+/** More than this is read as a whole. */
+const maxCommits = 1_000
 
 /** Has the writer look at what others changed in our table, as the kernel tells: the sets concerned, or everything where more than elements changed. */
 export class ElementDriftWatch implements NftListener {
@@ -33,7 +35,8 @@ export class ElementDriftWatch implements NftListener {
     const { family, name } = this.#parts.wanted.table
     if (commit.family !== family || !commit.changes.some(({ table }) => table === name)) return
     if (this.#parts.session.isOwn(commit)) return
-    this.#commits.push(commit)
+    if (this.#commits.length >= maxCommits) this.#needsAll = true
+    else this.#commits.push(commit)
     this.#look()
   }
 
