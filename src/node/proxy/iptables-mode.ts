@@ -58,7 +58,7 @@ export class IptablesMode implements ProxyMode {
   counts(): RuleCounts {
     const { nat, filter } = this.#writer.wanted
     const rulesOf = (chains: Ruleset['nat']) => chains.values().reduce((sum, chain) => sum + chain.length, 0)
-    return { rules: { nat: rulesOf(nat), filter: rulesOf(filter) }, elements: 0 }
+    return { rules: { nat: rulesOf(nat), filter: rulesOf(filter) } }
   }
 
   chainsOf({ frontends, settings }: PlannedService): readonly string[] {

@@ -110,8 +110,8 @@ export function createConntrackMetrics(metrics: Metrics): (family: IpFamily) => 
 export function collectProxyCounts(metrics: Metrics, views: readonly ProxyView[]): void {
   metrics.collectedGauge(collectedMetrics.rules, () =>
     views.flatMap((view) => {
-      if (view.mode !== 'iptables') return []
       const { rules } = view.ruleCounts()
+      if (rules === undefined) return []
       return (['nat', 'filter'] as const).map((table) => ({
         value: rules[table],
         labels: { table, ip_family: view.family },
@@ -120,8 +120,8 @@ export function collectProxyCounts(metrics: Metrics, views: readonly ProxyView[]
   )
   metrics.collectedGauge(collectedMetrics.elements, () =>
     views.flatMap((view) => {
-      if (view.mode !== 'nftables') return []
-      return [{ value: view.ruleCounts().elements, labels: { ip_family: view.family } }]
+      const { elements } = view.ruleCounts()
+      return elements === undefined ? [] : [{ value: elements, labels: { ip_family: view.family } }]
     }),
   )
   metrics.collectedGauge(collectedMetrics.mode, () =>

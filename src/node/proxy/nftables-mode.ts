@@ -68,7 +68,7 @@ export class NftablesMode implements ProxyMode {
   }
 
   counts(): RuleCounts {
-    return { rules: { nat: 0, filter: 0 }, elements: this.#parts.ruleset.size }
+    return { elements: this.#parts.ruleset.size }
   }
 
   chainsOf(): readonly string[] {

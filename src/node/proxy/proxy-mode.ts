@@ -8,10 +8,10 @@ import type { ServiceQueue } from './write-queue.ts'
 
 export type ProxyModeName = 'iptables' | 'nftables'
 
-/** The numbers of rules by table of iptables, and of elements in sets of nftables. */
+/** The numbers of what a mode makes: of rules by table of iptables, or of elements in sets of nftables. */
 export interface RuleCounts {
-  readonly rules: Readonly<Record<'nat' | 'filter', number>>
-  readonly elements: number
+  readonly rules?: Readonly<Record<'nat' | 'filter', number>>
+  readonly elements?: number
 }
 
 /** Makes rules of the kernel from the Services of one family. The plane knows nothing of their form. */
