@@ -16,7 +16,7 @@ export interface ElectionTiming {
   readonly settleMs: number
 }
 
-const defaultTiming = timingOfLease(15_000)
+const defaultLeaseMs = 15_000
 
 /** Returns the timing for a lease duration, in the proportions of Kubernetes: 15 s, 10 s and 2 s; a leader renews every 5 s. */
 export function timingOfLease(leaseMs: number): ElectionTiming {
@@ -60,7 +60,8 @@ export class LeaderElection implements Component {
 
   constructor(options: ElectionOptions) {
     this.#options = options
-    this.#timing = { ...defaultTiming, ...options.timing }
+    // All other times follow from the lease: a leader of a short lease must not renew it after 5 s.
+    this.#timing = { ...timingOfLease(options.timing?.leaseMs ?? defaultLeaseMs), ...options.timing }
   }
 
   async start(): Promise<void> {

@@ -61,6 +61,8 @@ describe('Pods', () => {
       terminationGracePeriodSeconds: 30,
       securityContext: {},
       enableServiceLinks: true,
+      priority: 0,
+      preemptionPolicy: 'PreemptLowerPriority',
     })
     assert.deepEqual(status, { phase: 'Pending', qosClass: 'Burstable' })
   })

@@ -73,9 +73,14 @@ describe('the scheduler', () => {
   test('an important pod has less important ones go, as few as will do, and takes their place', async () => {
     const body = { metadata: { name: 'small' }, status: { allocatable: { cpu: '1', pods: '10' } } }
     await server.call('POST', '/api/v1/nodes', { body })
+    for (const value of [5, 10, 100]) {
+      const priorityClass = { metadata: { name: `worth-${value}` }, value }
+      const { code } = await server.call('POST', '/apis/scheduling.k8s.io/v1/priorityclasses', { body: priorityClass })
+      assert.equal(code, 201)
+    }
     const onSmall = (cpu: string, priority: number) => ({
       nodeSelector: {},
-      priority,
+      priorityClassName: `worth-${priority}`,
       terminationGracePeriodSeconds: 0,
       affinity: {
         nodeAffinity: {

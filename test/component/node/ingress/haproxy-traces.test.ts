@@ -82,8 +82,6 @@ test('A request that is not sampled has no span, the backend learns that, and th
   await lab.ask('/c', { traceparent: sent })
   await until('the span of the sampled one is here', () => lab.spans.length === 1)
   await until('all have a line', () => lab.served.length === 3)
-  assert.deepEqual(
-    lab.served.map(({ path }) => path),
-    ['/a', '/b', '/c'],
-  )
+  // haproxy has a thread for each processor, and each writes its lines when it comes to it.
+  assert.deepEqual(lab.served.map(({ path }) => path).toSorted(), ['/a', '/b', '/c'])
 })
