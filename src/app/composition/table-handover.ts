@@ -26,7 +26,7 @@ export class TableHandover implements Component {
   constructor(parts: TableHandoverParts) {
     this.#parts = parts
     this.name = parts.family === 'IPv4' ? 'nft-handover' : 'nft-handover-ipv6'
-    this.#runner = new BoundedFrequencyRunner(() => this.#handOver(), {
+    this.#runner = new BoundedFrequencyRunner(() => this.#remove(), {
       backoff: new Backoff({ baseMs: 1000, maxMs: 60_000 }),
       onError: (error) => this.#onFailure(error),
     })
@@ -49,22 +49,18 @@ export class TableHandover implements Component {
     this.#runner.request()
   }
 
-  async #handOver(): Promise<void> {
-    const { family, log } = this.#parts
-    if (await this.#remove()) log.info('the table of the mode nftables was removed', { family })
-    this.#health = { level: 'ok', message: '', sinceMs: Date.now() }
-  }
-
-  /** Returns whether there was a table. */
-  async #remove(): Promise<boolean> {
-    const { family, run, socket } = this.#parts
-    if (socket !== undefined && !hasTable(socket, { family, name: 'platnet' })) return false
+  async #remove(): Promise<void> {
+    const { family, run, socket, log } = this.#parts
+    if (socket !== undefined && !hasTable(socket, { family, name: 'platnet' })) return
     const session = await openNftSession({ run, start: runProgram, kinds: ['program'] }).catch((thrown: unknown) => {
       // Nothing says that there is a table, and there is no nft that could have made one.
       if (socket === undefined && thrown instanceof NftError && thrown.code === 'unavailable') return undefined
       throw thrown
     })
-    return session !== undefined && removeTable(session, family)
+    if (session === undefined) return
+    if (!(await removeTable(session, family))) return
+    this.#health = { level: 'ok', message: '', sinceMs: Date.now() }
+    log.info('the table of the mode nftables was removed', { family })
   }
 
   #onFailure(error: unknown): void {

@@ -13,19 +13,15 @@ export interface VerifyScheduleParts {
   readonly log: Logger
 }
 
-/** Between a restart that trusted PLAT-STATE, or a comparison that a change overtook, and the comparison that makes sure. */
-const soonMs = 1000
+/** Between a restart that trusted PLAT-STATE and the comparison that makes sure. */
+const afterAdoptionMs = 1000
 const watchedIntervalMs = 30 * 60_000
-/** No comparison that failed waits longer for the next one. */
-const retryMs = 30_000
 
 /** Has the tables compared with the kernel again and again; the time between two is at least 50 times what reading took. */
 export class VerifySchedule {
   readonly #parts: VerifyScheduleParts
   #timer: NodeJS.Timeout | undefined
   #isRunning = false
-  /** Whether an early comparison was asked for since the last one began. */
-  #isSoon = false
 
   constructor(parts: VerifyScheduleParts) {
     this.#parts = parts
@@ -43,13 +39,11 @@ export class VerifySchedule {
 
   /** Schedules an early comparison: the content of the kernel was assumed and not read. */
   soon(): void {
-    this.#isSoon = true
-    this.#wait(soonMs)
+    this.#wait(afterAdoptionMs)
   }
 
   /** All was read just now. */
   later(): void {
-    this.#isSoon = false
     this.#wait(this.#intervalMs)
   }
 
@@ -68,13 +62,13 @@ export class VerifySchedule {
   }
 
   async #verify(): Promise<void> {
-    this.#isSoon = false
+    let delayMs = this.#intervalMs
     try {
       const { readMs } = await this.#parts.verify()
-      this.#wait(Math.max(this.#isSoon ? soonMs : this.#intervalMs, 50 * readMs))
+      delayMs = Math.max(delayMs, 50 * readMs)
     } catch (error) {
       this.#parts.log.warn('comparing the rules with the kernel failed', { error: describeError(error) })
-      this.#wait(Math.min(this.#intervalMs, retryMs))
     }
+    this.#wait(delayMs)
   }
 }

@@ -1,0 +1,151 @@
+// `npm run conformance -- NAME`: Kubernetes' own end-to-end suite, asked of clusters that Platnet serves. README.md has the names.
+import { execFileSync, spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { countStates, type Outcome, planBatches, renderReport } from './outcomes.ts'
+import { type ConformanceRun, runs } from './runs.ts'
+import { listTests, runBatch, type SuitePlace } from './suite.ts'
+
+const here = dirname(fileURLToPath(import.meta.url))
+const platnet = dirname(here)
+const work = process.env['CONFORMANCE_FOLDER'] ?? join(platnet, '.cache/conformance')
+const scripts = join(here, 'cluster')
+const batchSize = 12
+const batchLimitSeconds = 40 * 60
+
+interface Options {
+  readonly name: string
+  readonly run: ConformanceRun
+  /** A regular expression that takes the place of the run's focus. */
+  readonly focus: string | undefined
+  readonly isFresh: boolean
+  readonly isKept: boolean
+  readonly limitMinutes: number
+}
+
+function readOptions(): Options {
+  const { positionals, values } = parseArgs({
+    allowPositionals: true,
+    options: {
+      focus: { type: 'string' },
+      fresh: { type: 'boolean', default: false },
+      keep: { type: 'boolean', default: false },
+      'limit-minutes': { type: 'string', default: '240' },
+    },
+  })
+  const name = positionals[0] ?? ''
+  const run = runs[name]
+  const limitMinutes = Number(values['limit-minutes'])
+  if (run === undefined || !(limitMinutes > 0)) {
+    console.error('usage: npm run conformance -- NAME [--focus REGEXP] [--fresh] [--keep] [--limit-minutes N]')
+    for (const [each, { what }] of Object.entries(runs)) console.error(`  ${each}: ${what}`)
+    process.exit(2)
+  }
+  return { name, run, focus: values.focus, isFresh: values.fresh, isKept: values.keep, limitMinutes }
+}
+
+function runScript(script: string, args: readonly string[] = [], env: Readonly<Record<string, string>> = {}): void {
+  const { status } = spawnSync('sh', [join(scripts, script), ...args], {
+    stdio: ['ignore', 'inherit', 'inherit'],
+    env: { ...process.env, WORK: work, PLATNET: platnet, ...env },
+  })
+  if (status !== 0) throw new Error(`conformance: ${script} ended with ${status}`)
+}
+
+/** Programs of Kubernetes that a run needs, for build.sh. */
+function programsOf({ cluster }: ConformanceRun): readonly string[] {
+  if (cluster === undefined) return ['e2e.test']
+  const control = ['kube-apiserver', 'kube-controller-manager', 'kube-scheduler', 'etcd']
+  const images = ['agnhost', 'coredns', 'regression-issue-74839']
+  return [
+    'e2e.test',
+    'kubelet',
+    ...images,
+    ...(cluster.control === 'kubernetes' ? control : []),
+    ...(cluster.plane === 'kube' ? ['kube-proxy'] : []),
+  ]
+}
+
+function prepare(run: ConformanceRun): void {
+  mkdirSync(work, { recursive: true })
+  if (run.cluster !== undefined) runScript('install.sh')
+  runScript('build.sh', programsOf(run))
+  if (run.cluster !== undefined && !existsSync(join(work, 'images/.ready'))) runScript('images.sh')
+}
+
+function bringUp({ cluster }: ConformanceRun): void {
+  if (cluster === undefined) {
+    runScript('api-only.sh')
+    return
+  }
+  runScript('up.sh', [], {
+    CONTROL: cluster.control,
+    PLANE: cluster.plane,
+    NODES: String(cluster.nodes),
+    AGENT_OPTIONS: cluster.agentOptions ?? '',
+  })
+}
+
+function takeDown({ cluster }: ConformanceRun): void {
+  if (cluster !== undefined) {
+    runScript('down.sh')
+    return
+  }
+  const pid = Number(readFileSync(join(work, 'state/server.pid'), 'utf8'))
+  if (pid > 1) process.kill(pid, 'SIGTERM')
+}
+
+/** Outcomes of a run as they were left, so that a run that was cut off goes on where it ended. */
+function outcomesFile(name: string): string {
+  return join(work, 'results', name, 'outcomes.json')
+}
+
+function readEarlier(name: string): readonly Outcome[] {
+  const file = outcomesFile(name)
+  return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as readonly Outcome[]) : []
+}
+
+function writeResults({ name, run }: Options, outcomes: readonly Outcome[]): void {
+  writeFileSync(outcomesFile(name), JSON.stringify(outcomes, undefined, 1))
+  const commit = execFileSync('git', ['-C', platnet, 'rev-parse', '--short', 'HEAD'], { encoding: 'utf8' }).trim()
+  const peers = run.peer === undefined ? [] : readEarlier(run.peer)
+  writeFileSync(
+    join(work, 'results', name, 'report.md'),
+    renderReport(`${name} at ${commit}`, run.what, outcomes, peers),
+  )
+}
+
+function runAll(options: Options, place: SuitePlace): readonly Outcome[] {
+  const deadlineMs = Date.now() + options.limitMinutes * 60_000
+  const names = listTests(place, { focus: [options.focus ?? options.run.focus], skip: options.run.skip })
+  let outcomes = readEarlier(options.name)
+  const batches = planBatches(names, outcomes, batchSize)
+  console.error(`conformance: ${names.length} tests, ${batches.flat().length} to run`)
+  for (const [index, batch] of batches.entries()) {
+    const leftSeconds = Math.floor((deadlineMs - Date.now()) / 1000)
+    if (leftSeconds < 60) break
+    const limitSeconds = Math.min(batchLimitSeconds, leftSeconds)
+    outcomes = [...outcomes, ...runBatch(place, batch, { number: outcomes.length + index, limitSeconds })]
+    writeResults(options, outcomes)
+    console.error(`conformance: ${index + 1} of ${batches.length} batches: ${JSON.stringify(countStates(outcomes))}`)
+  }
+  return outcomes
+}
+
+const options = readOptions()
+const results = join(work, 'results', options.name)
+if (options.isFresh) rmSync(results, { recursive: true, force: true })
+mkdirSync(results, { recursive: true })
+prepare(options.run)
+bringUp(options.run)
+try {
+  const { cluster } = options.run
+  const insideScript = cluster === undefined ? undefined : join(scripts, 'inside.sh')
+  const outcomes = runAll(options, { work, insideScript, nodes: cluster?.nodes ?? 1, results })
+  console.log(readFileSync(join(results, 'report.md'), 'utf8'))
+  process.exitCode = outcomes.some(({ state }) => state !== 'passed' && state !== 'skipped') ? 1 : 0
+} finally {
+  if (!options.isKept) takeDown(options.run)
+}

@@ -1,0 +1,88 @@
+/** One run of Kubernetes' end-to-end suite: which cluster it is asked of, and which of its tests. */
+export interface ConformanceRun {
+  readonly what: string
+  /** `undefined`: `platnet server` alone, for tests that run no container. */
+  readonly cluster: Cluster | undefined
+  /** Regular expressions (Go's) over the full names of tests. */
+  readonly focus: string
+  readonly skip: string
+  /** The run whose outcomes stand beside those of this one: the peers in the same set-up. */
+  readonly peer?: string
+}
+
+interface Cluster {
+  readonly control: 'kubernetes' | 'platnet'
+  readonly plane: 'platnet' | 'kube'
+  readonly nodes: 1 | 2
+  readonly agentOptions?: string
+}
+
+/** Tests that no cluster here can run, whatever serves it. */
+const notHere = [
+  'Feature:(LoadBalancer|Networking-IPv6|Networking-DNS|IPv6DualStack|SCTP|NetworkPolicy|PerformanceDNS|NoSNAT|Ingress|Example)',
+  'Feature:(GPU|Recreate|RuntimeHandler|Volumes|vsphere|UserNamespaces|BootstrapTokens|StandaloneMode)',
+  'FeatureGate:.*(Alpha|Beta)',
+  'requires? (at least )?(3|three) nodes',
+  'cluster from (the )?internet',
+  'Disruptive|Serial.*reboot|Windows|sig-windows|Flaky',
+].join('|')
+
+const network = String.raw`\[sig-network\]`
+const network2 = { focus: network, skip: notHere }
+
+/** What `platnet server` does not have on purpose (docs/differences.md). */
+const noWebhooks = 'webhook|Webhook|Aggregator|aggregat'
+
+/** Tests of the API that wait for a running container or for two nodes. */
+const needContainers = [
+  'all pods are removed when a namespace is deleted',
+  'should mount (an API token|projected service account token)',
+  'OIDC discovery of service account issuer',
+  'namespace deletion should delete pod first',
+  'at least two untainted nodes',
+].join('|')
+
+export const runs: Readonly<Record<string, ConformanceRun>> = {
+  beside: {
+    what: 'two kubelets, Kubernetes as control plane, Platnet in place of kube-proxy, CoreDNS and a policy agent',
+    cluster: { control: 'kubernetes', plane: 'platnet', nodes: 2 },
+    ...network2,
+    peer: 'peers',
+  },
+  'beside-nftables': {
+    what: 'beside, with the proxy in its mode nftables',
+    cluster: { control: 'kubernetes', plane: 'platnet', nodes: 2, agentOptions: '--proxy-mode nftables' },
+    ...network2,
+    peer: 'peers',
+  },
+  peers: {
+    what: 'two kubelets, Kubernetes as control plane, kube-proxy and CoreDNS',
+    cluster: { control: 'kubernetes', plane: 'kube', nodes: 2 },
+    ...network2,
+  },
+  kubelet: {
+    what: 'a kubelet against `platnet server`, with `platnet agent` beside it',
+    cluster: { control: 'platnet', plane: 'platnet', nodes: 1 },
+    focus: String.raw`\[sig-(network|apps|auth|cli|scheduling|instrumentation)\].*\[Conformance\]`,
+    skip: `${notHere}|${noWebhooks}`,
+  },
+  api: {
+    what: '`platnet server` alone: tests that run no container',
+    cluster: undefined,
+    focus: String.raw`\[sig-(api-machinery|auth|instrumentation|architecture)\].*\[Conformance\]`,
+    skip: `${notHere}|${noWebhooks}|${needContainers}`,
+  },
+  short: {
+    what: 'a short choice of beside: one test each of Services, DNS, EndpointSlices, affinity and host ports',
+    cluster: { control: 'kubernetes', plane: 'platnet', nodes: 1 },
+    focus: [
+      'should serve a basic endpoint from pods',
+      'should have session affinity work for service with type clusterIP',
+      'should be able to change the type from ExternalName to NodePort',
+      'should provide DNS for services',
+      'should create Endpoints and EndpointSlices for Pods matching a Service',
+      'should function for intra-pod communication: udp',
+    ].join('|'),
+    skip: `${notHere}|Linux.*LinuxOnly.*transition`,
+  },
+}
