@@ -65,7 +65,7 @@ describe('nftables, in a network and a pid namespace of its own', { skip, timeou
       assert.deepEqual(ends, ['complete'])
       assert.equal(missing, 'missing')
       assert.ok(isEqual && isFound && count > 500)
-      assert.match(comment, /^version [\da-f]{16} objects ab elements cd$/)
+      assert.match(comment, /^version [\da-f]{16} objects ab listing cd$/)
       assert.ok(hasTable)
     }
     assert.equal(seen.lists.length, 2)
