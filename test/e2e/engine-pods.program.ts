@@ -77,7 +77,7 @@ const inside = (
 const running = (await list()).split('\n').length
 const fallback = {
   log: lines.filter((line) => line.includes('"capability"')).length,
-  chosen: lines.filter((line) => line.includes('since namespaces do not work here')).length,
+  chosen: lines.filter((line) => line.includes('because namespaces do not work on this machine')).length,
   status: await lab.status(),
   metrics: (await lab.metrics()).split('\n').filter((line) => line.startsWith('platnet_pod_capability{')),
 }
