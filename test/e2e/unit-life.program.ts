@@ -1,6 +1,6 @@
 // Run by unit-life.test.ts in namespaces of its own: the unit as it ships, run by a real systemd, from READY to cleanup, with a pod whose
 // processes outlive it. Argument: an empty control group. Prints what was seen as one line of JSON; the test judges it.
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { addRoute, runProgram } from '../../src/host/index.ts'
@@ -125,24 +125,27 @@ async function observeRestarts(uid: string) {
   return { first, seen, ...(await load.finish()) }
 }
 
-/** The second process of the service, which the first one supervises. */
-async function agentPid(): Promise<number> {
-  const pid = await machine.show(unit, 'MainPID')
-  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ')
-  return Number(children.find((child) => isAgent(child)))
+/** The second process of the service, which the first one supervises. systemd has pids of its own, so the process is found by its words. */
+function agentPid(): number {
+  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
+  return Number(pids.find(isAgent))
 }
 
 function isAgent(pid: string): boolean {
-  return pid !== '' && readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('main.ts\0agent\0')
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('main.ts\0agent\0')
+  } catch {
+    return false // It has ended.
+  }
 }
 
 /** `systemctl reload`, and what a closed terminal and `systemctl kill --signal=HUP` send to the agent as well. */
 async function survivesHangUp(): Promise<boolean> {
-  const pid = await agentPid()
+  const pid = agentPid()
   await machine.systemctl('reload', unit)
   process.kill(pid, 'SIGHUP')
   const status = await platnet('status')
-  return status.includes('proxy') && (await agentPid()) === pid
+  return status.includes('proxy') && agentPid() === pid
 }
 
 async function isActive(): Promise<boolean> {
