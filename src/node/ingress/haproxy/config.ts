@@ -12,10 +12,10 @@ import {
 import { handoverBackends, handoverBinds, tlsOptions } from './handover.ts'
 import type { HeldProxy, Holding } from './holding.ts'
 import { linesOf, type MapName, mapNames } from './map-entries.ts'
-import { bodyLimitScript, bodyLimitText, measuredSections } from './measured-bodies.ts'
+import { bodyLimitLines, bodyLimitScript, bodyLimitText, measuredSections } from './measured-bodies.ts'
 import { profileOfProxy, serverOptions } from './profile.ts'
 import { clientsTable, countersTable, listenerRules, unroutedProxy } from './rules.ts'
-import { type HaproxySettings, haproxyPaths, ownConnections, writesLines } from './settings.ts'
+import { filesFolderOf, type HaproxySettings, haproxyPaths, ownConnections, writesLines } from './settings.ts'
 import { countedCodes } from './status-codes.ts'
 
 export const configFile = 'haproxy.cfg'
@@ -61,7 +61,7 @@ function mapFile(name: MapName): string {
 
 /** Computes what only a reload can change, as haproxy reports it in its description: settings, and whether there is a default certificate. */
 export function settingsHash(settings: HaproxySettings, hasDefaultCertificate: boolean): string {
-  const text = staticLines(settings, hasDefaultCertificate, '').join('\n')
+  const text = staticLines(settings, hasDefaultCertificate, { description: '', generation: 0 }).join('\n')
   return createHash('sha256').update(text).digest('hex').slice(0, 32)
 }
 
@@ -73,14 +73,19 @@ export function maxCommandBytes({ limits }: Pick<HaproxySettings, 'limits'>): nu
 function renderConfig(settings: HaproxySettings, holding: Holding, generation: number): string {
   const hasDefault = holding.defaultCertificate !== undefined
   const description = `platnet ${settingsHash(settings, hasDefault)} ${generation}`
-  const lines = [...staticLines(settings, hasDefault, description)]
+  const lines = [...staticLines(settings, hasDefault, { description, generation })]
   for (const [name, proxy] of holding.proxies) lines.push(...proxyLines(name, proxy))
   return `${lines.join('\n')}\n`
 }
 
-function staticLines(settings: HaproxySettings, hasDefault: boolean, description: string): readonly string[] {
+interface Version {
+  readonly description: string
+  readonly generation: number
+}
+
+function staticLines(settings: HaproxySettings, hasDefault: boolean, version: Version): readonly string[] {
   return [
-    ...section('global', globalLines(settings, description)),
+    ...section('global', globalLines(settings, version)),
     ...section('defaults', defaultLines(settings)),
     ...section(`backend ${countersTable}`, counterLines()),
     ...section(`backend ${clientsTable}`, clientLines(settings)),
@@ -99,7 +104,7 @@ function section(title: string, lines: readonly string[]): readonly string[] {
   return [title, ...lines.map((line) => `  ${line}`)]
 }
 
-function globalLines(settings: HaproxySettings, description: string): readonly string[] {
+function globalLines(settings: HaproxySettings, { description, generation }: Version): readonly string[] {
   const { user = workerUser, group = workerUser, threads, limits } = settings
   const paths = haproxyPaths(settings.folder)
   return [
@@ -113,7 +118,7 @@ function globalLines(settings: HaproxySettings, description: string): readonly s
     `hard-stop-after ${hardStopMs}ms`,
     ...(threads === undefined ? [] : [`nbthread ${threads}`]),
     `maxconn ${limits.maxConnections + ownConnections(limits)}`,
-    ...(limits.maxBodyBytes === 0 ? [] : [`lua-load ${bodyLimitScript}`]),
+    ...bodyLimitLines(limits, filesFolderOf(settings.folder, generation)),
     `tune.bufsize ${limits.maxHeaderBytes + rewriteBytes}`,
     `tune.maxrewrite ${rewriteBytes}`,
     'tune.h2.max-concurrent-streams 100',

@@ -68,6 +68,15 @@ export function measuredSections(
   ]
 }
 
+/**
+ * Loads the script once for each thread. Threads that share one Lua state (`lua-load`) corrupt it in haproxy 2.6, whose filters touch the stack of the
+ * state outside its lock: requests fail, or the worker aborts. haproxy reads the file for the second thread after it has left `default-path`, so the
+ * path is absolute.
+ */
+export function bodyLimitLines({ maxBodyBytes }: IngressLimits, filesFolder: string): readonly string[] {
+  return maxBodyBytes === 0 ? [] : [`lua-load-per-thread ${filesFolder}/${bodyLimitScript}`]
+}
+
 /** Bytes as which haproxy counts the end of a body that comes with its last bytes. It counts trailers too. */
 const endBytes = 1
 

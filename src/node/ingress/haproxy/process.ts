@@ -29,7 +29,7 @@ import { askInfo, askProcesses, type ShownProcesses, type WorkerInfo } from './a
 import { configFile, type HaproxyFiles } from './config.ts'
 import { HaproxyError } from './errors.ts'
 import { RuntimeSocket, withSocket } from './runtime-socket.ts'
-import { type HaproxyPaths, haproxyPaths } from './settings.ts'
+import { filesFolderOf, type HaproxyPaths, haproxyPaths } from './settings.ts'
 
 /** Environment variable by which a haproxy of this folder is found again. */
 const marker = 'PLATNET_INGRESS'
@@ -76,7 +76,7 @@ export class HaproxyProcess {
   /** Writes files into a folder of their own; they are not used until `start` or `reload`. */
   writeFiles(files: HaproxyFiles, generation: number): void {
     this.#makeFolders()
-    const folder = join(this.paths.folder, `files-${generation}`)
+    const folder = filesFolderOf(this.paths.folder, generation)
     rmSync(folder, { recursive: true, force: true })
     for (const [name, text] of files) {
       mkdirSync(dirname(join(folder, name)), { recursive: true, mode: 0o700 })
@@ -87,7 +87,7 @@ export class HaproxyProcess {
   /** Writes files and has haproxy check them. Throws HaproxyError (`refused-config`) with the messages of haproxy, and removes the files then. */
   async writeChecked(files: HaproxyFiles, generation: number): Promise<void> {
     this.writeFiles(files, generation)
-    const folder = join(this.paths.folder, `files-${generation}`)
+    const folder = filesFolderOf(this.paths.folder, generation)
     try {
       await this.#run('haproxy', ['-c', '-f', join(folder, configFile)], {
         timeoutMs: 60_000,

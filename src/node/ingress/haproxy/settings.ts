@@ -45,6 +45,11 @@ export interface HaproxyPaths {
   readonly messages: string
 }
 
+/** The folder of the files of one generation, below the folder of haproxy. */
+export function filesFolderOf(folder: string, generation: number): string {
+  return `${folder}/files-${generation}`
+}
+
 /** Length of `sun_path` in unix(7), less what haproxy appends while it binds (`.PID.tmp`). */
 const maxSocketPath = 107 - 16
 
