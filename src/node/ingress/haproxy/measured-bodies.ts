@@ -1,5 +1,5 @@
 import type { IngressLimits } from '../driver.ts'
-import { type HaproxyPaths, type HaproxySettings, writesLines } from './settings.ts'
+import { type HaproxyPaths, type HaproxySettings, ownConnections, writesLines } from './settings.ts'
 
 /** Script of haproxy that counts the bytes of bodies. */
 export const bodyLimitScript = 'body-limit.lua'
@@ -58,9 +58,10 @@ export function measuredSections(
     'use_backend %[var(txn.route)]',
   ]
   const way = [
-    'http-reuse always',
+    // haproxy 2.6 breaks the connection on which it answered 413: other requests on it would fail.
+    'http-reuse never',
     ...(writesLines(settings) ? endpointRules : []),
-    `server self unix@/${socket} proto h2`,
+    `server self unix@/${socket} proto h2 maxconn ${ownConnections(settings.limits)}`,
   ]
   return [
     { title: `frontend ${proxy}`, lines: listener },

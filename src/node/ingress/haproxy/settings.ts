@@ -74,18 +74,17 @@ export function haproxyPaths(folder: string): HaproxyPaths {
 /** Descriptors that haproxy needs beside those of connections: listeners, sockets, pipes, threads. */
 const ownDescriptors = 256
 
-/** Computes how many connections haproxy makes to itself at most, for bodies without a length: each has up to a hundred requests. */
-export function ownConnections({ maxConnections }: Pick<IngressSettings['limits'], 'maxConnections'>): number {
-  return leastOwnConnections + Math.ceil(maxConnections * ownShare)
+/** Computes how many connections haproxy makes to itself at most: one for each request whose body has no length. More such requests wait, then get 503. */
+export function ownConnections({ maxConnections, maxBodyBytes }: OwnLimits): number {
+  return maxBodyBytes === 0 ? 0 : maxConnections
 }
 
-const leastOwnConnections = 64
-const ownShare = 0.02
+type OwnLimits = Pick<IngressSettings['limits'], 'maxConnections' | 'maxBodyBytes'>
 
 /** Lowers the number of connections to what the limit of open files allows: each has two ends, and haproxy does not start with more. */
 export function withinFileLimit(settings: HaproxySettings, maxOpenFiles: number): HaproxySettings {
   const all = (maxOpenFiles - ownDescriptors) / 2
-  const possible = Math.max(1, Math.floor((all - leastOwnConnections) / (1 + ownShare)))
   const { limits } = settings
+  const possible = Math.max(1, Math.floor(limits.maxBodyBytes === 0 ? all : all / 2))
   return { ...settings, limits: { ...limits, maxConnections: Math.min(limits.maxConnections, possible) } }
 }

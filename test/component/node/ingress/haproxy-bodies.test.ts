@@ -194,6 +194,15 @@ describe('haproxy limits bodies', { skip: haproxySkipReason() }, () => {
     assert.equal(lab.served.at(-1)?.endpoint, `127.0.0.1:${(server.address() as AddressInfo).port}`)
   })
 
+  test('one that is refused ends none of the others', async () => {
+    const sizes = Array.from({ length: 40 }, (_, index) => (index % 4 === 0 ? limit + 2 : limit))
+    const answers = await Promise.all(sizes.map((bytes) => sendHttp1(bytes)))
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      sizes.map((bytes) => (bytes > limit ? 413 : 200)),
+    )
+  })
+
   test('many at once are all answered, on all threads, by one worker whose script does not fail', async () => {
     const { worker } = await lab.processes()
     for (let round = 0; round < 3; round += 1) {

@@ -13,6 +13,7 @@ describe('Settings of haproxy', () => {
   test('Connections are two open files each; fewer are allowed where the limit is lower', () => {
     const connections = (maxOpenFiles: number) => withinFileLimit(haproxySettings, maxOpenFiles).limits.maxConnections
     assert.equal(connections(Number.POSITIVE_INFINITY), 10_000)
-    assert.equal(connections(20_000), 9615)
+    // Each may have a second one of haproxy to itself, for a body without a length.
+    assert.equal(connections(20_000), 4936)
   })
 })
