@@ -51,12 +51,11 @@ export function parseStateComment(comment: string): TableState | undefined {
     : { version, objects, listing }
 }
 
-/** The element may stand there or not: no command removes an element only where it is. */
+/** The element may stand there or not: no command removes an element only where it is, but the set has no other one. */
 function renderState(target: string, state: TableState): readonly string[] {
-  const element = `${target} ${stateSet} { 1`
   return [
-    `add element ${element} }\ndelete element ${element} }\n`,
-    `add element ${element} comment "${renderStateComment(state)}" }\n`,
+    `flush set ${target} ${stateSet}\n`,
+    `add element ${target} ${stateSet} { 1 comment "${renderStateComment(state)}" }\n`,
   ]
 }
 
