@@ -18,6 +18,8 @@ const changesSeconds = 60
 const restMs = 300
 const connects = 10_000
 const idleSeconds = 10
+/** Before it is measured at rest: the last changes are written meanwhile, and the garbage of all changes is collected. */
+const settleSeconds = 30
 
 /** What one proxy shows at one size. */
 export interface Figures {
@@ -176,6 +178,7 @@ async function timeConnects(lab: NodeLab, { size }: BenchCluster): Promise<Parti
 }
 
 async function measureIdle(pid: number): Promise<Pick<Figures, 'residentMiB' | 'idleCpuPercent'>> {
+  await sleep(settleSeconds * 1000)
   const before = usageOf(pid).cpuSeconds
   await sleep(idleSeconds * 1000)
   const { residentMiB, cpuSeconds } = usageOf(pid)
