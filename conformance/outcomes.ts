@@ -56,6 +56,11 @@ function specName(spec: {
   return spec.LeafNodeType === 'It' ? name : `<${spec.LeafNodeType}> ${name}`.trim()
 }
 
+/** Whether the limit of the run ended the test: it has no outcome of its own then. A test's own timeout is a failure. */
+export function isCutOff({ state, reason }: Outcome): boolean {
+  return state === 'interrupted' || (state === 'timedout' && reason.includes('suite timeout'))
+}
+
 /** Tests of `names` that have no outcome yet, in batches of at most `size`. */
 export function planBatches(
   names: readonly string[],

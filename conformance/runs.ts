@@ -30,8 +30,8 @@ const notHere = [
 const network = String.raw`\[sig-network\]`
 const network2 = { focus: network, skip: notHere }
 
-/** What `platnet server` does not have on purpose (docs/differences.md). */
-const noWebhooks = 'webhook|Webhook|Aggregator|aggregat'
+/** Tests of webhooks and aggregation, which `platnet server` does not have (docs/differences.md). */
+const noWebhooks = 'webhook|Webhook|Aggregator|aggregat|CustomResourceFieldSelectors'
 
 /** Tests of the API that wait for a running container or for two nodes. */
 const needContainers = [
@@ -40,6 +40,7 @@ const needContainers = [
   'OIDC discovery of service account issuer',
   'namespace deletion should delete pod first',
   'at least two untainted nodes',
+  'should not be blocked by dependency circle',
 ].join('|')
 
 export const runs: Readonly<Record<string, ConformanceRun>> = {

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { focusOn, type Outcome, readOutcomes } from './outcomes.ts'
+import { focusOn, isCutOff, type Outcome, readOutcomes } from './outcomes.ts'
 
 /** Where the suite runs, and its programs. */
 export interface SuitePlace {
@@ -36,7 +36,7 @@ export function runBatch(
   const report = join(place.results, `batch-${options.number}.json`)
   runSuite(place, report, options.limitSeconds, selectionFlags({ focus: names.map(focusOn), skip: '' }))
   if (!existsSync(report)) return []
-  return readOutcomes(readFileSync(report, 'utf8')).filter(({ state }) => state !== 'interrupted')
+  return readOutcomes(readFileSync(report, 'utf8')).filter((outcome) => !isCutOff(outcome))
 }
 
 function selectionFlags({ focus, skip }: Selection): readonly string[] {

@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { focusOn, type Outcome, planBatches, readOutcomes, renderReport } from '../../../conformance/outcomes.ts'
+import {
+  focusOn,
+  isCutOff,
+  type Outcome,
+  planBatches,
+  readOutcomes,
+  renderReport,
+} from '../../../conformance/outcomes.ts'
 
 const spec = (values: object) => ({
   ContainerHierarchyTexts: ['[sig-network] Services'],
@@ -53,6 +60,13 @@ describe('outcomes of the suite', () => {
   test('a run that was cut off goes on with the tests that have no outcome', () => {
     const batches = planBatches(['a', 'b', 'c', 'd'], [outcome('b', 'failed')], 2)
     assert.deepEqual(batches, [['a', 'c'], ['d']])
+  })
+
+  test('a test that the limit of the run ended has no outcome; its own time limit is a failure', () => {
+    assert.ok(isCutOff(outcome('a', 'interrupted')))
+    assert.ok(isCutOff(outcome('a', 'timedout', 'A suite timeout occurred')))
+    assert.ok(!isCutOff(outcome('a', 'timedout', 'A spec timeout occurred')))
+    assert.ok(!isCutOff(outcome('a', 'failed', 'a suite timeout is named')))
   })
 
   test('the focus of a test matches its own name alone, behind the title of the suite', () => {
