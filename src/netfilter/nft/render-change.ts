@@ -51,11 +51,12 @@ export function parseStateComment(comment: string): TableState | undefined {
     : { version, objects, listing }
 }
 
-/** The element may stand there or not: no command removes an element only where it is, but the set has no other one. */
+/** The element may stand there or not: no command removes an element only where it is. */
 function renderState(target: string, state: TableState): readonly string[] {
+  const element = `${target} ${stateSet} { 1`
   return [
-    `flush set ${target} ${stateSet}\n`,
-    `add element ${target} ${stateSet} { 1 comment "${renderStateComment(state)}" }\n`,
+    `add element ${element} }\ndelete element ${element} }\n`,
+    `add element ${element} comment "${renderStateComment(state)}" }\n`,
   ]
 }
 
