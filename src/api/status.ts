@@ -148,6 +148,11 @@ export function notAcceptable(accepted: readonly string[]): StatusError {
   return new StatusError('NotAcceptable', `only the following media types are accepted: ${accepted.join(', ')}`)
 }
 
+/** A form of the answer that does not suit what was asked for. */
+export function unsuitableForm(why: string): StatusError {
+  return new StatusError('NotAcceptable', why)
+}
+
 export function unsupportedMediaType(accepted: readonly string[]): StatusError {
   const list = accepted.join(', ')
   const message = `the body of the request was in an unknown format - accepted media types include: ${list}`

@@ -87,11 +87,12 @@ export function selectorQuery({
   return fieldSelector === undefined ? {} : { fieldSelector }
 }
 
-/** A server that cannot reduce an object sends the whole. */
-export function acceptOf({ content }: { readonly content?: Content | undefined }): string | undefined {
-  return content === 'metadata'
-    ? 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json'
-    : undefined
+/** A server that cannot reduce an object sends the whole. kube-apiserver refuses a list the name of one object, and one object that of a list. */
+export function acceptOf(
+  { content }: { readonly content?: Content | undefined },
+  kind: 'PartialObjectMetadata' | 'PartialObjectMetadataList',
+): string | undefined {
+  return content === 'metadata' ? `application/json;as=${kind};g=meta.k8s.io;v=v1,application/json` : undefined
 }
 
 function listPage(
@@ -104,7 +105,7 @@ function listPage(
 ) {
   const timeoutMs = options.idleTimeoutMs ?? defaultIdleTimeoutMs
   const limits = { signal: options.signal, timeoutMs, bounds: 'silence' } as const
-  const request = { path: collectionPath(collection), query, accept: acceptOf(options) }
+  const request = { path: collectionPath(collection), query, accept: acceptOf(options, 'PartialObjectMetadataList') }
   return client.stream(request, limits, async (chunks) => {
     const splitter = new ItemSplitter()
     for await (const chunk of chunks) {

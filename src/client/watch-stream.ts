@@ -147,7 +147,7 @@ export function watchCollection(
     ...selectorQuery(options),
   }
   const limits = { signal: options.signal, timeoutMs: options.idleTimeoutMs, bounds: 'silence' } as const
-  const request = { path: collectionPath(collection), query, accept: acceptOf(options) }
+  const request = { path: collectionPath(collection), query, accept: acceptOf(options, 'PartialObjectMetadata') }
   return client.stream(request, limits, async (chunks) => {
     const decoder = new WatchDecoder()
     const slice = new TimeSlice()

@@ -40,6 +40,12 @@ export function chooseRepresentation(accept: string | undefined, includeObject =
   throw notAcceptable([...formsOfText, protobufType])
 }
 
+/** Returns the name by which a client asks for metadata alone, where metadata is the form of the answer. */
+export function nameOfMetadata(accept: string | undefined): string | undefined {
+  const range = parseAccept(accept).find((each) => representationOf(each) !== undefined)
+  return range !== undefined && representationOf(range) === 'metadata' ? range.parameters.get('as') : undefined
+}
+
 /** The media types that every object supports; built-in kinds support protobuf as well. */
 export const formsOfText = ['application/json', 'application/yaml']
 

@@ -1,6 +1,6 @@
-import type { Resource } from '../resources/resource.ts'
-import { notAcceptable } from '../status.ts'
-import { chooseRepresentation, formsOfText, isTable, type Representation } from './accept.ts'
+import { listKindOf, type Resource } from '../resources/resource.ts'
+import { notAcceptable, unsuitableForm } from '../status.ts'
+import { chooseRepresentation, formsOfText, isTable, nameOfMetadata, type Representation } from './accept.ts'
 
 interface Asked {
   readonly target: { readonly resource: Resource }
@@ -18,5 +18,15 @@ export function representationFor(
     (isTable(representation) && target.resource.review !== undefined) ||
     (representation === 'protobuf' && (verb === 'watch' || target.resource.isCustom === true))
   if (hasNone) throw notAcceptable(formsOfText)
+  if (representation === 'metadata') refuseOtherName(target.resource, verb, accept)
   return representation
+}
+
+/** Metadata alone has one name for an object and one for a list; kube-apiserver refuses the other, in these words. */
+function refuseOtherName(resource: Resource, verb: string, accept: string | undefined): void {
+  const name = nameOfMetadata(accept)
+  if (verb === 'list' && name === 'PartialObjectMetadata')
+    throw unsuitableForm(`you requested ${name}, but the requested object is a list (${listKindOf(resource)})`)
+  if (verb === 'get' && name === 'PartialObjectMetadataList')
+    throw unsuitableForm(`you requested ${name}, but the requested object is not a list (${resource.kind})`)
 }

@@ -209,7 +209,8 @@ describe('lists', () => {
     const one = await server.call('GET', `${paths.configMaps}/reduced`, { headers: { accept } })
     assert.deepEqual(Object.keys(one.body).sort(), ['apiVersion', 'kind', 'metadata'])
     assert.deepEqual([one.body.kind, one.body.apiVersion], ['PartialObjectMetadata', 'meta.k8s.io/v1'])
-    const all = await server.call('GET', paths.configMaps, { headers: { accept } })
+    const ofList = accept.replaceAll('PartialObjectMetadata', 'PartialObjectMetadataList')
+    const all = await server.call('GET', paths.configMaps, { headers: { accept: ofList } })
     assert.deepEqual([all.body.kind, all.body.apiVersion], ['PartialObjectMetadataList', 'meta.k8s.io/v1'])
     assert.deepEqual(
       all.body.items.find(({ metadata }: { metadata: { name: string } }) => metadata.name === 'reduced'),
@@ -217,6 +218,20 @@ describe('lists', () => {
     )
     const missing = await server.call('GET', `${paths.configMaps}/none`, { headers: { accept } })
     assert.deepEqual([missing.code, missing.body.kind], [404, 'Status'])
+  })
+
+  test('metadata alone has one name for an object and one for a list, as in kube-apiserver', async () => {
+    const accept = (as: string) => `application/json;as=${as};g=meta.k8s.io;v=v1,application/json`
+    const list = { headers: { accept: accept('PartialObjectMetadata') } }
+    const one = { headers: { accept: accept('PartialObjectMetadataList') } }
+    for (const [path, options, expected] of [
+      [paths.services, list, /^you requested PartialObjectMetadata, but the requested object is a list /],
+      [`${paths.services}/kubernetes`, one, /^you requested PartialObjectMetadataList, but .* is not a list /],
+    ] as const) {
+      const { code, body } = await server.call('GET', path, options)
+      assert.deepEqual([code, body.reason], [406, 'NotAcceptable'])
+      assert.match(body.message, expected)
+    }
   })
 
   test('YAML comes and goes', async () => {
