@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { countStates, type Outcome, planBatches, renderReport } from './outcomes.ts'
+import { countStates, isSerial, type Outcome, planBatches, renderReport } from './outcomes.ts'
 import { type ConformanceRun, runs } from './runs.ts'
 import { listTests, runBatch, type SuitePlace } from './suite.ts'
 
@@ -12,7 +12,7 @@ const here = dirname(fileURLToPath(import.meta.url))
 const platnet = dirname(here)
 const work = process.env['CONFORMANCE_FOLDER'] ?? join(platnet, '.cache/conformance')
 const scripts = join(here, 'cluster')
-const batchSize = 12
+const batchSize = 6
 const batchLimitSeconds = 40 * 60
 
 interface Options {
@@ -23,6 +23,8 @@ interface Options {
   readonly isFresh: boolean
   readonly isKept: boolean
   readonly limitMinutes: number
+  /** Processes of the suite at once; tests that the suite calls serial run alone. */
+  readonly parallel: number
 }
 
 function readOptions(): Options {
@@ -33,17 +35,20 @@ function readOptions(): Options {
       fresh: { type: 'boolean', default: false },
       keep: { type: 'boolean', default: false },
       'limit-minutes': { type: 'string', default: '240' },
+      parallel: { type: 'string', default: '1' },
     },
   })
   const name = positionals[0] ?? ''
   const run = runs[name]
   const limitMinutes = Number(values['limit-minutes'])
-  if (run === undefined || !(limitMinutes > 0)) {
-    console.error('usage: npm run conformance -- NAME [--focus REGEXP] [--fresh] [--keep] [--limit-minutes N]')
+  const parallel = Number(values.parallel)
+  if (run === undefined || !(limitMinutes > 0) || !(parallel > 0)) {
+    const flags = '[--focus REGEXP] [--fresh] [--keep] [--limit-minutes N] [--parallel N]'
+    console.error(`usage: npm run conformance -- NAME ${flags}`)
     for (const [each, { what }] of Object.entries(runs)) console.error(`  ${each}: ${what}`)
     process.exit(2)
   }
-  return { name, run, focus: values.focus, isFresh: values.fresh, isKept: values.keep, limitMinutes }
+  return { name, run, focus: values.focus, isFresh: values.fresh, isKept: values.keep, limitMinutes, parallel }
 }
 
 function runScript(script: string, args: readonly string[] = [], env: Readonly<Record<string, string>> = {}): void {
@@ -117,20 +122,28 @@ function writeResults({ name, run }: Options, outcomes: readonly Outcome[]): voi
   )
 }
 
-function runAll(options: Options, place: SuitePlace): readonly Outcome[] {
+async function runAll(options: Options, place: SuitePlace): Promise<readonly Outcome[]> {
   const deadlineMs = Date.now() + options.limitMinutes * 60_000
-  const names = listTests(place, { focus: [options.focus ?? options.run.focus], skip: options.run.skip })
-  let outcomes = readEarlier(options.name)
-  const batches = planBatches(names, outcomes, batchSize)
-  console.error(`conformance: ${names.length} tests, ${batches.flat().length} to run`)
-  for (const [index, batch] of batches.entries()) {
+  const names = await listTests(place, { focus: [options.focus ?? options.run.focus], skip: options.run.skip })
+  const earlier = readEarlier(options.name)
+  let outcomes = earlier
+  const batches = [...planBatches(names, earlier, batchSize).entries()]
+  console.error(`conformance: ${names.length} tests, ${batches.flatMap(([, batch]) => batch).length} to run`)
+  const runOne = async ([index, batch]: [number, readonly string[]]) => {
     const leftSeconds = Math.floor((deadlineMs - Date.now()) / 1000)
-    if (leftSeconds < 60) break
+    if (leftSeconds < 60) return
     const limitSeconds = Math.min(batchLimitSeconds, leftSeconds)
-    outcomes = [...outcomes, ...runBatch(place, batch, { number: outcomes.length + index, limitSeconds })]
+    const more = await runBatch(place, batch, { number: earlier.length + index, limitSeconds })
+    outcomes = [...outcomes, ...more]
     writeResults(options, outcomes)
     console.error(`conformance: ${index + 1} of ${batches.length} batches: ${JSON.stringify(countStates(outcomes))}`)
   }
+  const beside = batches.filter(([, [name = '']]) => !isSerial(name)).values()
+  const work = async () => {
+    for (const each of beside) await runOne(each)
+  }
+  await Promise.all(Array.from({ length: options.parallel }, work))
+  for (const each of batches.filter(([, [name = '']]) => isSerial(name))) await runOne(each)
   return outcomes
 }
 
@@ -143,7 +156,7 @@ bringUp(options.run)
 try {
   const { cluster } = options.run
   const insideScript = cluster === undefined ? undefined : join(scripts, 'inside.sh')
-  const outcomes = runAll(options, { work, insideScript, nodes: cluster?.nodes ?? 1, results })
+  const outcomes = await runAll(options, { work, insideScript, nodes: cluster?.nodes ?? 1, results })
   console.log(readFileSync(join(results, 'report.md'), 'utf8'))
   process.exitCode = outcomes.some(({ state }) => state !== 'passed' && state !== 'skipped') ? 1 : 0
 } finally {

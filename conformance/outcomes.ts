@@ -61,7 +61,12 @@ export function isCutOff({ state, reason }: Outcome): boolean {
   return state === 'interrupted' || (state === 'timedout' && reason.includes('suite timeout'))
 }
 
-/** Tests of `names` that have no outcome yet, in batches of at most `size`. */
+/** Whether the suite demands that no other test runs beside this one. */
+export function isSerial(name: string): boolean {
+  return name.includes('[Serial]')
+}
+
+/** Tests of `names` that have no outcome yet, in batches of at most `size`; no batch has serial tests and others. */
 export function planBatches(
   names: readonly string[],
   outcomes: readonly Outcome[],
@@ -69,8 +74,13 @@ export function planBatches(
 ): readonly (readonly string[])[] {
   const known = new Set(outcomes.map(({ name }) => name))
   const left = names.filter((name) => !known.has(name))
-  return Array.from({ length: Math.ceil(left.length / size) }, (_, index) =>
-    left.slice(index * size, (index + 1) * size),
+  const others = left.filter((name) => !isSerial(name))
+  return [...cut(others, size), ...cut(left.filter(isSerial), size)]
+}
+
+function cut(names: readonly string[], size: number): readonly (readonly string[])[] {
+  return Array.from({ length: Math.ceil(names.length / size) }, (_, index) =>
+    names.slice(index * size, (index + 1) * size),
   )
 }
 

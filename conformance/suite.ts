@@ -1,6 +1,7 @@
-import { spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { focusOn, isCutOff, type Outcome, readOutcomes } from './outcomes.ts'
 
 /** Where the suite runs, and its programs. */
@@ -19,22 +20,22 @@ interface Selection {
 }
 
 /** Names of the tests that a selection has, as ginkgo lists them without running any. */
-export function listTests(place: SuitePlace, selection: Selection): readonly string[] {
+export async function listTests(place: SuitePlace, selection: Selection): Promise<readonly string[]> {
   const report = join(place.results, 'list.json')
-  runSuite(place, report, 120, [...selectionFlags(selection), '-ginkgo.dry-run'])
+  await runSuite(place, report, 120, [...selectionFlags(selection), '-ginkgo.dry-run'])
   return readOutcomes(readFileSync(report, 'utf8'))
     .filter(({ state }) => state === 'passed')
     .map(({ name }) => name)
 }
 
 /** Runs these tests, one after the other, and returns their outcomes; a test that the limit cut off has none. */
-export function runBatch(
+export async function runBatch(
   place: SuitePlace,
   names: readonly string[],
   options: { readonly number: number; readonly limitSeconds: number },
-): readonly Outcome[] {
+): Promise<readonly Outcome[]> {
   const report = join(place.results, `batch-${options.number}.json`)
-  runSuite(place, report, options.limitSeconds, selectionFlags({ focus: names.map(focusOn), skip: '' }))
+  await runSuite(place, report, options.limitSeconds, selectionFlags({ focus: names.map(focusOn), skip: '' }))
   if (!existsSync(report)) return []
   return readOutcomes(readFileSync(report, 'utf8')).filter((outcome) => !isCutOff(outcome))
 }
@@ -47,7 +48,12 @@ function selectionFlags({ focus, skip }: Selection): readonly string[] {
  * One process of the suite, without ginkgo's own program, whose workers lose their reports at a limit. The flags say: no
  * cloud, and no wait for pods of the system.
  */
-function runSuite(place: SuitePlace, report: string, limitSeconds: number, flags: readonly string[]): void {
+async function runSuite(
+  place: SuitePlace,
+  report: string,
+  limitSeconds: number,
+  flags: readonly string[],
+): Promise<void> {
   mkdirSync(place.results, { recursive: true })
   const kubeconfig = join(place.work, 'state/admin.kubeconfig')
   const suite = [
@@ -71,13 +77,12 @@ function runSuite(place: SuitePlace, report: string, limitSeconds: number, flags
     `-repo-root=${join(place.work, 'build/kubernetes')}`,
   ]
   const [command = '', ...args] = place.insideScript === undefined ? suite : ['sh', place.insideScript, ...suite]
-  const { stdout, error } = spawnSync(command, args, {
-    encoding: 'utf8',
+  const child = spawn(command, args, {
     env: { ...process.env, WORK: place.work, KUBECONFIG: kubeconfig },
-    maxBuffer: 256 * 1024 * 1024,
     stdio: ['ignore', 'pipe', 'inherit'],
     timeout: (limitSeconds + 120) * 1000,
   })
-  if (error !== undefined) console.error(`conformance: the suite: ${error.message}`)
+  child.on('error', (error) => console.error(`conformance: the suite: ${error.message}`))
+  const stdout = await text(child.stdout)
   if (!existsSync(report)) console.error(stdout.slice(-3000))
 }

@@ -62,6 +62,10 @@ describe('outcomes of the suite', () => {
     assert.deepEqual(batches, [['a', 'c'], ['d']])
   })
 
+  test('tests that must run alone are in batches of their own', () => {
+    assert.deepEqual(planBatches(['a', 'b [Serial] x', 'c'], [], 2), [['a', 'c'], ['b [Serial] x']])
+  })
+
   test('a test that the limit of the run ended has no outcome; its own time limit is a failure', () => {
     assert.ok(isCutOff(outcome('a', 'interrupted')))
     assert.ok(isCutOff(outcome('a', 'timedout', 'A suite timeout occurred')))
