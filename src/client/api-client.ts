@@ -2,12 +2,20 @@ import { z } from 'zod'
 import type { ApiObject } from '../model/api-object.ts'
 import { ApiError, errorFromStatus } from './errors.ts'
 import type { ClusterAccess } from './kubeconfig.ts'
-import type { LeftOutObjects } from './left-out-objects.ts'
 import { type ApiResource, type Collection, collectionPath, type ObjectRef, objectPath } from './resource-path.ts'
 import { type HttpLimits, type HttpRequest, type HttpResponse, type RequestObserver, Transport } from './transport.ts'
 
 export interface RequestOptions {
   readonly signal?: AbortSignal | undefined
+}
+
+/** The state of one collection that an informer follows, for metrics. */
+export interface FollowedCollection {
+  /** The collection in words: `services`. */
+  readonly what: string
+  readonly leftOutCount: number
+  /** 0 while the collection is followed; else the time since the server was last heard. */
+  readonly staleMs: number
 }
 
 export interface DeleteOptions extends RequestOptions {
@@ -39,27 +47,36 @@ const apiObjectSchema = z.looseObject({
 export class ApiClient {
   readonly #transport: Transport
   readonly #timeoutMs: number
-  readonly #leftOut = new Set<LeftOutObjects>()
+  readonly #followed = new Set<FollowedCollection>()
 
   constructor(access: ClusterAccess, options: { timeoutMs?: number; observe?: RequestObserver } = {}) {
     this.#transport = new Transport(access, options.observe)
     this.#timeoutMs = options.timeoutMs ?? defaultTimeoutMs
   }
 
-  /** Counts the objects that an informer of this client leaves out, until the returned function removes the count. */
-  countLeftOut(objects: LeftOutObjects): void {
-    this.#leftOut.add(objects)
+  /** Includes the collection of an informer in what metrics show, until `forget`. */
+  report(collection: FollowedCollection): void {
+    this.#followed.add(collection)
   }
 
-  forgetLeftOut(objects: LeftOutObjects): void {
-    this.#leftOut.delete(objects)
+  forget(collection: FollowedCollection): void {
+    this.#followed.delete(collection)
   }
 
   /** Returns the number of objects that are left out now, per resource. */
   leftOutCounts(): ReadonlyMap<string, number> {
-    const counts = new Map<string, number>()
-    for (const { resource, size } of this.#leftOut) counts.set(resource, Math.max(counts.get(resource) ?? 0, size))
-    return counts
+    return this.#largest(({ leftOutCount }) => leftOutCount)
+  }
+
+  /** Returns how old the copy of each resource may be, in milliseconds. */
+  ages(): ReadonlyMap<string, number> {
+    return this.#largest(({ staleMs }) => staleMs)
+  }
+
+  #largest(read: (collection: FollowedCollection) => number): ReadonlyMap<string, number> {
+    const values = new Map<string, number>()
+    for (const each of this.#followed) values.set(each.what, Math.max(values.get(each.what) ?? 0, read(each)))
+    return values
   }
 
   get(ref: ObjectRef, options?: RequestOptions): Promise<ApiObject> {

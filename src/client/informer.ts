@@ -13,7 +13,7 @@ import {
   type TraceContext,
   type Tracer,
 } from '../observe/index.ts'
-import type { ApiClient } from './api-client.ts'
+import type { ApiClient, FollowedCollection } from './api-client.ts'
 import { ApiError, errorFromStatus } from './errors.ts'
 import type { ObjectIdentity } from './identity-scanner.ts'
 import { LeftOutObjects } from './left-out-objects.ts'
@@ -84,7 +84,7 @@ export interface InformerOptions {
 }
 
 /** Keeps a handler up to date with one collection: lists, watches, resumes after a broken connection, lists again when the history is gone. */
-export class Informer implements Component {
+export class Informer implements Component, FollowedCollection {
   readonly name: string
   readonly #options: InformerOptions
   readonly #timing: InformerTiming
@@ -95,6 +95,9 @@ export class Informer implements Component {
   readonly #synced = Promise.withResolvers<void>()
   #running: Promise<void> | undefined
   #health: Health = { level: 'unknown', message: 'not started', sinceMs: Date.now() }
+  /** When the server was last heard, on the clock of `performance`. */
+  #heardMs = performance.now()
+  #isFollowed = false
   /** Undefined when the next step must be a list. */
   #resourceVersion: string | undefined
 
@@ -110,13 +113,13 @@ export class Informer implements Component {
 
   /** Resolves when the first list has been handed over; keeps trying until the signal aborts. */
   async start({ signal }: { signal: AbortSignal }): Promise<void> {
-    this.#options.client.countLeftOut(this.#leftOut)
+    this.#options.client.report(this)
     this.#running ??= this.#run()
     try {
       await orAborted(this.#synced.promise, signal)
     } catch (cause) {
       await this.#end()
-      throw new ApiError('timeout', `${this.#what} could not be listed in time: ${this.#health.message}`, { cause })
+      throw new ApiError('timeout', `${this.what} could not be listed in time: ${this.#health.message}`, { cause })
     }
   }
 
@@ -129,13 +132,21 @@ export class Informer implements Component {
     return this.#health
   }
 
-  get #what(): string {
+  get what(): string {
     return describeRef(this.#options.collection)
+  }
+
+  get leftOutCount(): number {
+    return this.#leftOut.size
+  }
+
+  get staleMs(): number {
+    return this.#isFollowed ? 0 : performance.now() - this.#heardMs
   }
 
   async #end(): Promise<void> {
     this.#stopping.abort()
-    this.#options.client.forgetLeftOut(this.#leftOut)
+    this.#options.client.forget(this)
     await this.#running
   }
 
@@ -168,7 +179,7 @@ export class Informer implements Component {
     )
     this.#resourceVersion = list.resourceVersion
     this.#options.log.debug('listed', {
-      resource: this.#what,
+      resource: this.what,
       items: items.length,
       resourceVersion: list.resourceVersion,
     })
@@ -191,7 +202,7 @@ export class Informer implements Component {
     const parsed = parseWireObject(json)
     if (parsed.kind === 'sound') return parsed.object
     this.#options.log.warn('an object without a usable identity was skipped', {
-      resource: this.#what,
+      resource: this.what,
       fault: parsed.fault,
     })
     return undefined
@@ -201,6 +212,7 @@ export class Informer implements Component {
     const { client, collection, fieldSelector, content, tracer } = this.#options
     const startedMs = performance.now()
     let events = 0
+    let quiet: NodeJS.Timeout | undefined
     const options = {
       resourceVersion,
       timeoutSeconds: randomTimeoutSeconds(),
@@ -208,6 +220,10 @@ export class Informer implements Component {
       fieldSelector,
       content,
       sendTraceparents: tracer?.isOn,
+      onOpen: () => {
+        // A history that is gone is reported at once, as the first event.
+        quiet = setTimeout(() => this.#setInStep(), this.#timing.quickWatchMs)
+      },
       signal,
     }
     try {
@@ -218,12 +234,13 @@ export class Informer implements Component {
     } catch (error) {
       const idle = error instanceof ApiError && error.code === 'timeout' && error.status === undefined
       if (!idle || !this.#lasted(startedMs)) throw error
-      this.#options.log.debug('the watch was silent for too long and is opened again', { resource: this.#what })
+      this.#options.log.debug('the watch was silent for too long and is opened again', { resource: this.what })
     } finally {
+      clearTimeout(quiet)
       if (this.#lasted(startedMs)) this.#resetBackoffs()
     }
     if (events === 0 && !this.#lasted(startedMs))
-      throw new ApiError('unavailable', `the watch of ${this.#what} ended at once`)
+      throw new ApiError('unavailable', `the watch of ${this.what} ended at once`)
   }
 
   #resetBackoffs(): void {
@@ -236,7 +253,7 @@ export class Informer implements Component {
   }
 
   #take(event: WatchEvent | LeftOutEvent): void {
-    if (event.type === 'ERROR') throw errorFromStatus(`the watch of ${this.#what}`, event.object, { status: 500 })
+    if (event.type === 'ERROR') throw errorFromStatus(`the watch of ${this.what}`, event.object, { status: 500 })
     if (event.type === 'BOOKMARK') this.#takeBookmark(event)
     else if (event.type === 'LEFT_OUT') this.#takeLeftOut(event)
     else this.#takeChange({ ...event, type: event.type })
@@ -307,13 +324,14 @@ export class Informer implements Component {
 
   async #recover(error: unknown, signal: AbortSignal): Promise<void> {
     this.#options.handler.onFailure?.(error)
+    this.#isFollowed = false
     const historyIsGone = losesHistory(error)
     if (historyIsGone) this.#resourceVersion = undefined
     const retryAfterMs = error instanceof ApiError ? (error.retryAfterMs ?? 0) : 0
     const backoff = isRefused(error) ? this.#refusals : this.#backoff
     const delayMs = Math.max(backoff.nextDelayMs(), Math.min(retryAfterMs, maxRetryAfterMs))
     const fields = {
-      resource: this.#what,
+      resource: this.what,
       error: describeError(error),
       delayMs: Math.round(delayMs),
       relist: historyIsGone,
@@ -328,6 +346,8 @@ export class Informer implements Component {
   }
 
   #setInStep(): void {
+    this.#heardMs = performance.now()
+    this.#isFollowed = true
     this.#setHealth('ok', this.#leftOut.size === 0 ? 'in step' : `in step, ${this.#leftOut.describe()}`)
   }
 

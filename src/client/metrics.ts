@@ -27,6 +27,12 @@ export const clientMetrics = {
     help: 'Objects of the API that are too large or not readable and are left out; the log names them.',
     labels: { resource: 'resources' },
   },
+  stale: {
+    type: 'gauge',
+    name: 'platnet_client_stale_seconds',
+    help: 'Seconds since the API server was last heard of a collection that cannot be followed; 0 while it is followed.',
+    labels: { resource: 'resources' },
+  },
 } as const satisfies Record<string, MetricSpec>
 
 /** Returns the observer of the requests to that server, `https://host:port`. */
@@ -40,9 +46,14 @@ export function createRequestObserver(metrics: Metrics, server: string): Request
   }
 }
 
-/** Shows the number of objects that the client's informers leave out. */
-export function collectLeftOut(metrics: Metrics, client: ApiClient): void {
-  metrics.collectedGauge(clientMetrics.leftOut, () =>
-    Array.from(client.leftOutCounts(), ([resource, value]) => ({ value, labels: { resource } })),
+/** Shows of the collections that the client's informers follow how many objects they leave out, and how old the copy is. */
+export function collectFollowed(metrics: Metrics, client: ApiClient): void {
+  metrics.collectedGauge(clientMetrics.leftOut, () => byResource(client.leftOutCounts()))
+  metrics.collectedGauge(clientMetrics.stale, () =>
+    byResource(client.ages()).map(({ value, labels }) => ({ value: value / 1000, labels })),
   )
+}
+
+function byResource(values: ReadonlyMap<string, number>) {
+  return Array.from(values, ([resource, value]) => ({ value, labels: { resource } }))
 }

@@ -128,6 +128,8 @@ export interface WatchOptions {
   readonly content?: Content | undefined
   /** Asks for the places of changes in their traces; servers that do not know it ignore it. */
   readonly sendTraceparents?: boolean | undefined
+  /** The server has taken the request; no event may be due. */
+  readonly onOpen?: () => void
   readonly signal: AbortSignal
 }
 
@@ -149,6 +151,7 @@ export function watchCollection(
   const limits = { signal: options.signal, timeoutMs: options.idleTimeoutMs, bounds: 'silence' } as const
   const request = { path: collectionPath(collection), query, accept: acceptOf(options, 'PartialObjectMetadata') }
   return client.stream(request, limits, async (chunks) => {
+    options.onOpen?.()
     const decoder = new WatchDecoder()
     const slice = new TimeSlice()
     for await (const chunk of chunks) {

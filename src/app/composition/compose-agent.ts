@@ -2,7 +2,7 @@ import {
   ApiClient,
   accessByServer,
   type ClusterAccess,
-  collectLeftOut,
+  collectFollowed,
   createRequestObserver,
   loadKubeconfig,
 } from '../../client/index.ts'
@@ -52,7 +52,7 @@ export async function composeAgent(context: AppContext, run = createFastRun()): 
   const log = context.logging.logger('platform_kubelet')
   const access = await findAccess(values.node)
   const client = new ApiClient(access, { observe: createRequestObserver(context.metrics, access.server) })
-  collectLeftOut(context.metrics, client)
+  collectFollowed(context.metrics, client)
   const state = new LiveNodeState(log.child('state'))
   const addresses = new ClusterAddresses()
   const applied = new AppliedRevisions(state)

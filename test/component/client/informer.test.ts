@@ -259,6 +259,21 @@ describe('an informer', () => {
     })
   })
 
+  it('says how old its copy is while the server is away, and that it is in step once a silent watch is open again', async () => {
+    const answer = script([giving(list('5', 'a'))], [watching([])])
+    await run(answer, async (notes, server, informer) => {
+      await until('the watch is open', () => server.requests.length === 2)
+      assert.equal(informer.staleMs, 0)
+      await server.down()
+      await until('the informer notices', () => informer.health().level === 'degraded')
+      await until('the copy is old', () => informer.staleMs > 300)
+      await server.up()
+      await until('it is in step', () => informer.health().level === 'ok')
+      assert.equal(informer.staleMs, 0)
+      assert.deepEqual(notes.lines, ['replace a @5'])
+    })
+  })
+
   it('starts before its server does', async () => {
     await using server = await startServer(script([giving(list('5', 'a'))], [watching([])]))
     const client = clientOf(server)
