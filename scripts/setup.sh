@@ -27,7 +27,9 @@ sysctl|procps|reads and sets kernel parameters
 /etc/ssl/certs/ca-certificates.crt|ca-certificates|checks the certificates of package servers'
 
 for_tests='systemd-analyze|systemd|checks and runs the units in tests
-promtool|prometheus|checks the alert rules'
+promtool|prometheus|checks the alert rules
+etcd|etcd-server|holds the state of several servers
+etcdctl|etcd-client|asks it by hand'
 if [ "${1-}" = --for-tests ]; then
   requirements="$requirements
 $for_tests"
@@ -43,10 +45,10 @@ is_present() {
 service_policy=/usr/sbin/policy-rc.d
 made_policy=
 
-# Debian's haproxy comes with a service, prometheus too. Platnet starts a haproxy of its own, so a service that this set-up brings stays
+# Debian's haproxy comes with a service, prometheus and etcd too. Platnet starts a haproxy of its own, so a service that this set-up brings stays
 # down; one that an operator has is left alone: then nothing of it is missing.
 keep_service_down() {
-  case " $1 " in *' haproxy '* | *' prometheus '*) ;; *) return 0 ;; esac
+  test -n "$(services_of "$1")" || return 0
   test -e "$service_policy" && return 0
   made_policy=yes
   trap 'rm -f "$service_policy"' EXIT
@@ -55,11 +57,16 @@ keep_service_down() {
 }
 
 services_of() {
-  for package in $1; do case $package in haproxy | prometheus) printf '%s.service ' "$package" ;; esac; done
+  for package in $1; do
+    case $package in
+      haproxy | prometheus) printf '%s.service ' "$package" ;;
+      etcd-server) printf 'etcd.service ' ;;
+    esac
+  done
 }
 
 let_services_start() {
-  case " $1 " in *' haproxy '* | *' prometheus '*) ;; *) return 0 ;; esac
+  test -n "$(services_of "$1")" || return 0
   trap - EXIT
   test -z "$made_policy" || rm -f "$service_policy"
   # shellcheck disable=SC2046 # one word a service

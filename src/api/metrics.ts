@@ -16,6 +16,9 @@ const levelBuckets = [0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6
 
 const sizeBuckets = [1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9]
 
+/** The requests to etcd: transactions, reads (also those of the newest revision alone), compactions, questions for the version. */
+const etcdOperations = ['txn', 'range', 'compact', 'status'] as const
+
 /** The values that each scrape reads. */
 interface Sources {
   readonly inFlight: InFlight
@@ -105,9 +108,15 @@ export const apiMetrics = {
   commits: {
     type: 'histogram',
     name: 'etcd_request_duration_seconds',
-    help: "Time from a commit being accepted to it being durable, under the name that dashboards use for etcd's.",
-    labels: { operation: ['commit'] },
+    help: "Time from a commit being accepted to it being durable, under the name that dashboards use for etcd's; with --store etcd also of each request to etcd.",
+    labels: { operation: ['commit', ...etcdOperations] },
     buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5],
+  },
+  storeErrors: {
+    type: 'counter',
+    name: 'etcd_request_errors_total',
+    help: 'Requests to etcd that failed; a read goes on at the next member.',
+    labels: { operation: etcdOperations },
   },
 } as const satisfies Record<string, MetricSpec>
 

@@ -35,6 +35,8 @@ export async function performVerb(
   request: IncomingMessage,
   query: URLSearchParams,
 ): Promise<Answer> {
+  // Reads of objects say how fresh they must be; everything else is decided on the newest state.
+  if ((verb !== 'get' && verb !== 'list') || target.subresource !== undefined) await context.store.catchUp()
   switch (target.subresource) {
     case 'scale':
       return performScale(context, verb, itemOf(target), request, query)

@@ -137,11 +137,10 @@ export class RequestHandler {
     const url = parseUrl(request.url)
     const user = await this.#identify(request)
     const flow = flowOf(user, request.socket.remoteAddress ?? '')
-    const route = this.#route(request, url)
-    if (route instanceof StatusError) throw user === anonymous ? unauthorized() : route
+    const route = await this.#routeKnown(request, url, user)
     const span = onRoute(route, user)
     const attributes = attributesOf(route, request.method ?? 'GET', url)
-    authorize(user, attributes, this.#parts.authorizers)
+    await this.#authorize(user, attributes)
     if (user !== anonymous || route.kind === 'resource') this.#countConnection(flow, request.socket)
     if (route.kind === 'resource')
       return this.#serveResource(route, { ...this.#contextOf(user, attributes), span, flow }, request, response, url)
@@ -175,6 +174,30 @@ export class RequestHandler {
     } catch (thrown) {
       if (thrown instanceof StatusError) return thrown
       throw thrown
+    }
+  }
+
+  /** Routes the request of a user. A kind that another server has just defined is known after the store has caught up. */
+  async #routeKnown(request: IncomingMessage, url: URL, user: User): Promise<Route> {
+    const route = this.#route(request, url)
+    if (!(route instanceof StatusError)) return route
+    if (user === anonymous) throw unauthorized()
+    await this.#parts.context.store.catchUp()
+    const known = this.#route(request, url)
+    if (known instanceof StatusError) throw known
+    return known
+  }
+
+  /** Refuses what the user may not do, also by a role that another server has just taken. */
+  async #authorize(user: User, attributes: Attributes): Promise<void> {
+    const { authorizers, context } = this.#parts
+    try {
+      authorize(user, attributes, authorizers)
+    } catch (thrown) {
+      const caughtUp = user === anonymous ? undefined : context.store.catchUp()
+      if (caughtUp === undefined) throw thrown
+      await caughtUp
+      authorize(user, attributes, authorizers)
     }
   }
 
@@ -339,13 +362,19 @@ function assertReadOnly({ method }: IncomingMessage): void {
 }
 
 /** Codes with which the store refuses every write. */
-const downCodes: readonly string[] = ['store-failed', 'store-full', 'store-closed']
+const downCodes: readonly string[] = ['store-failed', 'store-full', 'store-closed', 'store-unreachable']
 
 function toStatus(thrown: unknown): StatusError {
   if (thrown instanceof StatusError) return thrown
   if (thrown instanceof StoreError && downCodes.includes(thrown.code)) {
     const message = `the store does not take writes now: ${thrown.message}`
     return new StatusError('ServiceUnavailable', message, { cause: thrown })
+  }
+  if (thrown instanceof StoreError && thrown.code === 'outcome-unknown') {
+    return new StatusError('Timeout', thrown.message, { cause: thrown })
+  }
+  if (thrown instanceof StoreError && thrown.code === 'write-too-large') {
+    return new StatusError('RequestEntityTooLarge', thrown.message, { cause: thrown })
   }
   return internalError('the request could not be completed; the log of the server says why', thrown)
 }

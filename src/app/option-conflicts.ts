@@ -11,10 +11,22 @@ export function refuseConflicts(options: Options, command?: CommandName): void {
   const lacking = missingOption(proxy)
   const problems = [
     ...(lacking === undefined ? [] : [`--detect-local-mode ${proxy.detectLocalMode} needs ${lacking}`]),
+    ...findStoreConflicts(options),
     ...(hasBothNetworks(options, command) ? findOverlaps(options) : []),
     ...(command === 'run' ? findSharedPorts([...listenersOf(options), ...consoleListenersOf(options)]) : []),
   ]
   if (problems.length > 0) throw new ConfigError('config-invalid', problems)
+}
+
+function findStoreConflicts({ values: { api } }: Options): readonly string[] {
+  const { store, etcdServers, etcdCertfile, etcdKeyfile } = api
+  return [
+    ...(store === 'etcd' && etcdServers === undefined ? ['--store etcd needs --etcd-servers'] : []),
+    ...(store === 'sqlite' && etcdServers !== undefined ? ['--etcd-servers needs --store etcd'] : []),
+    ...((etcdCertfile === undefined) === (etcdKeyfile === undefined)
+      ? []
+      : ['--etcd-certfile and --etcd-keyfile need each other']),
+  ]
 }
 
 /** A default counts with a server only: without one nothing is known about the networks of the cluster. */

@@ -21,6 +21,7 @@ export {
   flagValue,
   formatListenAddress,
   httpUrl,
+  httpUrlList,
   ipAddress,
   type ListenAddress,
   linkName,

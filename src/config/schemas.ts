@@ -131,6 +131,12 @@ export const filePathList = listCodec('a list of paths', (items) => (items.lengt
 
 export const httpUrl = textCodec('an http or https URL without credentials', parseHttpUrl, (url: string) => url)
 
+/** At least one URL, as a YAML list or with commas. */
+export const httpUrlList = listCodec('a list of http or https URLs without credentials', (items) => {
+  const urls = items.map(parseHttpUrl).filter((url) => url !== undefined)
+  return urls.length > 0 && urls.length === items.length ? [...new Set(urls)] : undefined
+})
+
 /** A list of at least one of the given words, as a YAML list or with commas; the order does not matter. */
 export function wordList(words: readonly string[]) {
   const expected = `a list of: ${words.join(', ')}`

@@ -142,6 +142,8 @@ const packageOwners: Readonly<Record<string, readonly string[]>> = {
   'ipaddr.js': ['model'],
   '@peculiar/x509': ['pki'],
   'node:sqlite': ['api'],
+  '@grpc/grpc-js': ['api'],
+  'protobufjs/light.js': ['api'],
 }
 
 /** Parts of a room that are pure while the room has a shell. */

@@ -85,6 +85,10 @@ export class EmbeddedStore implements Store {
     return this.#failure
   }
 
+  catchUp(): undefined {
+    return undefined
+  }
+
   async get(key: string): Promise<StoredEntry | undefined> {
     return this.#state.get(key)
   }

@@ -11,6 +11,14 @@ export type StoreErrorCode =
   | 'store-full'
   /** The disk refused a write: the store is read-only from now on. */
   | 'store-failed'
+  /** No member of etcd answers, or none that reaches most others; nothing of a write is stored. */
+  | 'store-unreachable'
+  /** The answer to a write was lost, and it is not known whether it happened. */
+  | 'outcome-unknown'
+  /** etcd's limits are too low for a write; nothing of it is stored. */
+  | 'write-too-large'
+  /** Another cluster, or another program, has its state at this place. */
+  | 'cluster-mismatch'
   /** Old history could not be dropped; nothing else is affected. */
   | 'compaction-failed'
   | 'store-closed'

@@ -65,6 +65,11 @@ export class StoreState {
     this.#revision = Math.max(this.#revision, record.revision)
   }
 
+  /** Moves on to a revision at which nothing has changed here. */
+  reach(revision: number): void {
+    this.#revision = Math.max(this.#revision, revision)
+  }
+
   /** Returns the revision up to which history may be forgotten so that at most `length` characters of the newest history stay. */
   revisionBefore(length: number): number {
     let kept = 0
@@ -125,6 +130,19 @@ function lengthOf({ events }: CommitRecord): number {
 
 export function keyOfEvent(event: StoreEvent): string {
   return event.kind === 'put' ? event.entry.key : event.key
+}
+
+/** Returns the events that lead from one state to a later one, at the later one's revision; what happened in between is not in them. */
+export function stateDifference(before: StoreState, after: StoreState): readonly StoreEvent[] {
+  const gone = before
+    .range('', {})
+    .entries.filter(({ key }) => after.get(key) === undefined)
+    .map((previous): StoreEvent => ({ kind: 'delete', key: previous.key, revision: after.revision, previous }))
+  const changed = after
+    .range('', {})
+    .entries.filter(({ key, revision }) => before.get(key)?.revision !== revision)
+    .map((entry): StoreEvent => ({ kind: 'put', entry, previous: before.get(entry.key) }))
+  return [...gone, ...changed]
 }
 
 /** Loads the state that a journal describes. */

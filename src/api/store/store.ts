@@ -38,6 +38,11 @@ export interface Store {
   readonly failure: StoreError | undefined
   /** The present size of the content. */
   readonly lengths: StoredLengths
+  /**
+   * Resolves once reads show every commit that any server of the cluster acknowledged before the call; undefined where they do already, because
+   * no other server writes. Rejects with StoreError `store-unreachable`.
+   */
+  catchUp(): Promise<void> | undefined
   get(key: string): Promise<StoredEntry | undefined>
   /**
    * Returns entries whose key starts with `prefix` and is greater than `after`, at most `limit` (at least 1); `atRevision` reads the past.

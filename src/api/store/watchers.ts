@@ -40,7 +40,7 @@ export class Watchers {
       since,
       announced: this.#announced,
       listener: this.#guard(prefix, listener),
-      onBehind: onBehind ?? (() => {}),
+      onBehind,
       onLive: () => {
         this.#replaying.delete(watcher)
         this.#live.add(watcher)
@@ -61,6 +61,17 @@ export class Watchers {
     for (const watcher of this.#replaying) watcher.keep(record)
     for (const [watcher, events] of this.#eventsByWatcher(record)) watcher.deliver(events)
     this.#announced.revision = record.revision
+  }
+
+  /** Says that nothing else has changed up to the revision. */
+  reach(revision: number): void {
+    this.#announced.revision = Math.max(this.#announced.revision, revision)
+  }
+
+  /** Announces the difference to a later state where the commits in between are lost: watches that can begin again end, the others get it. */
+  announceGap(record: CommitRecord): void {
+    for (const watcher of [...this.#all]) if (watcher.canBeginAgain) watcher.endBehind()
+    this.announce(record)
   }
 
   /** Returns the events of each watcher, in the order in which the watches began. */
@@ -109,7 +120,7 @@ interface WatcherParts {
   /** The revision up to which live watches have got every event. */
   readonly announced: { readonly revision: number }
   readonly listener: Listener
-  readonly onBehind: () => void
+  readonly onBehind: (() => void) | undefined
   readonly onLive: () => void
   readonly onClose: () => void
 }
@@ -144,6 +155,11 @@ class Watcher implements StoreWatch {
     return this.#backlog === undefined ? Math.max(this.#replayed, this.#parts.announced.revision) : this.#replayed
   }
 
+  /** Tells whether the watch's owner learns of an end of the watch. */
+  get canBeginAgain(): boolean {
+    return this.#parts.onBehind !== undefined
+  }
+
   keep(record: CommitRecord): void {
     this.#backlog?.push(record)
   }
@@ -164,7 +180,7 @@ class Watcher implements StoreWatch {
 
   endBehind(): void {
     this.close()
-    this.#parts.onBehind()
+    this.#parts.onBehind?.()
   }
 
   close(): void {

@@ -28,7 +28,7 @@ export async function listObjects(
   const prefix = collectionPrefix(resource, target.namespace)
   const scope = selectionPrefix(resource, target.namespace, selection)
   const token = options.continue === undefined ? undefined : parseContinueToken(options.continue)
-  if (token === undefined) await waitForRevision(store, options.resourceVersion, aside)
+  await waitForRevision(store, token === undefined ? options.resourceVersion : undefined, aside)
   const page = await readPage(store, {
     resource,
     prefix,

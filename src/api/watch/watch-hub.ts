@@ -74,6 +74,8 @@ export class WatchHub {
     const prefix = selectionPrefix(target.resource, target.namespace, selection)
     const hasInitial = options.sendInitialEvents ?? !options.resourceVersion
     if (hasInitial) await waitForRevision(this.#store, options.resourceVersion, request.aside)
+    // Another server may have given out a revision that this one has not seen yet.
+    else if ((options.resourceVersion ?? 0) > this.#store.revision) await this.#store.catchUp()
     const initial = hasInitial ? await this.#store.range(prefix) : undefined
     const after = initial?.revision ?? (options.resourceVersion || this.#store.revision)
     const stream = this.#open(response, request)

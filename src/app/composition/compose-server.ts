@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type ApiLimits, createApiServer, defaultLimits, isOpenToOthers, readTokenFile } from '../../api/index.ts'
-import { apiMetrics } from '../../api/metrics.ts'
-import { type CommitReport, HistoryKeeper, openStore, type Store } from '../../api/store/index.ts'
+import { HistoryKeeper, type Store } from '../../api/store/index.ts'
 import type { Component, Health } from '../../loop/component.ts'
 import { Periodic } from '../../loop/periodic.ts'
 import { defaultCorefile } from '../../model/default-corefile.ts'
@@ -10,13 +9,13 @@ import type { HealthCheck, Logger } from '../../observe/index.ts'
 import type { AppContext } from '../context.ts'
 import { findAdvertiseAddress } from './advertise-address.ts'
 import {
-  dataPaths,
   ensureServerTls,
   ensureServiceAccountSigner,
   ensureUsageClient,
   type ServerIdentity,
   writeKubeconfigs,
 } from './cluster-files.ts'
+import { composeStore } from './compose-store.ts'
 import { findNodeName } from './node-identity.ts'
 
 const compactionIntervalMs = 60_000
@@ -55,12 +54,8 @@ export class ServerSide implements Component {
     const tls = await ensureServerTls(identity)
     const serviceAccounts = await ensureServiceAccountSigner(app.dataDir, api.serviceAccountIssuer)
     const usageClient = await ensureUsageClient(app.dataDir)
-    const store = await openStore({
-      path: dataPaths(app.dataDir).store,
-      dialect: api.dialect,
-      log: this.#log.child('store'),
-      onCommit: this.#measureCommits(),
-    })
+    const authority = { caPem: tls.clientCa ?? '', serviceAccountKeyPem: serviceAccounts.keyPem }
+    const store = await composeStore(this.#context, authority, this.#log.child('store'))
     this.#store = store
     this.#api = this.#createApi({ store, tls, staticTokens: tokens, serviceAccounts, usageClient })
     await this.#api.start()
@@ -134,11 +129,6 @@ export class ServerSide implements Component {
       tracer,
       log: this.#log,
     })
-  }
-
-  #measureCommits(): (report: CommitReport) => void {
-    const durations = this.#context.metrics.histogram(apiMetrics.commits)
-    return ({ durationMs }) => durations.observe(durationMs / 1000, { operation: 'commit' })
   }
 
   #keepHistoryShort(store: Store): Periodic {

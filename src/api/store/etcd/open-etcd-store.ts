@@ -1,0 +1,136 @@
+import { randomUUID } from 'node:crypto'
+import { z } from 'zod'
+import type { DialectName } from '../../../model/dialect.ts'
+import type { EmbeddedStoreOptions } from '../embedded-store.ts'
+import type { Store } from '../store.ts'
+import { StoreError } from '../store-error.ts'
+import { EtcdClient, type EtcdConnection } from './etcd-client.ts'
+import { EtcdCallError, toStoreError } from './etcd-error.ts'
+import { EtcdStore } from './etcd-store.ts'
+import { KeySpace, rangeOf } from './key-space.ts'
+import { loadPastState, textOf } from './load-etcd.ts'
+import { compareModRevision, etcdMethods, type TxnOperation, toNumber } from './messages.ts'
+import { Replica } from './replica.ts'
+
+export interface EtcdStoreOptions extends Pick<EmbeddedStoreOptions, 'log' | 'onCommit' | 'maxHistoryLength'> {
+  readonly connection: EtcdConnection
+  /** The place of the cluster's keys in etcd, such as `/platnet`. */
+  readonly prefix: string
+  readonly dialect: DialectName
+  /** How long a call is tried at all members in turn; 10,000 when absent. */
+  readonly patienceMs?: number
+  /** What all servers of the cluster must share beside the state: a fingerprint of its certificate authority and keys. */
+  readonly authority: string
+}
+
+const format = 1
+/** A server that was killed leaves its fence; after this time it cannot be in use. */
+const staleFenceMs = 24 * 3600_000
+
+const identityShape = z.object({ format: z.int(), dialect: z.string(), authority: z.string() })
+
+/**
+ * Opens the state of a cluster in etcd; the first server makes it. Throws StoreError `store-unreachable`, `dialect-mismatch`,
+ * `schema-too-new`, `cluster-mismatch`.
+ */
+export async function openEtcdStore(options: EtcdStoreOptions): Promise<Store> {
+  const client = new EtcdClient(options.connection, options.patienceMs)
+  const keys = new KeySpace(options.prefix)
+  const server = randomUUID().slice(0, 8)
+  try {
+    await assertUsable(client)
+    await claimPlace(client, keys, options)
+    const fence = await makeFence(client, keys, server)
+    const { state, newest } = await loadPastState(client, keys)
+    const onApplied = () => store.keepShort()
+    const replica = new Replica({ client, keys, state, fence, onApplied, log: options.log })
+    const store = new EtcdStore({ ...options, client, keys, replica, server })
+    replica.feed.start()
+    await replica.reached(Math.max(newest, fence.revision))
+    return store
+  } catch (thrown) {
+    client.close()
+    throw thrown instanceof EtcdCallError ? toStoreError(thrown) : thrown
+  }
+}
+
+/** Checks version and alarms of the first member that answers. */
+async function assertUsable(client: EtcdClient): Promise<void> {
+  const { version } = await client.untilAnswered(etcdMethods.status, {})
+  const [major = 0, minor = 0] = version.split('.').map(Number)
+  if (major > 3 || (major === 3 && minor >= 4)) return
+  throw new StoreError('store-unreachable', `etcd ${version} at ${client.endpoint} is too old`, {
+    remedy: 'run etcd 3.4 or later',
+  })
+}
+
+/** Takes an empty place for this cluster, or checks that it is this cluster's. */
+async function claimPlace(client: EtcdClient, keys: KeySpace, options: EtcdStoreOptions): Promise<void> {
+  const { dialect, authority, prefix } = options
+  const { kvs } = await client.untilAnswered(etcdMethods.range, { ...keys.all, limit: 1 })
+  if (kvs.length === 0) {
+    await client.untilAnswered(etcdMethods.txn, {
+      compare: [{ target: compareModRevision, key: keys.identity, modRevision: 0 }],
+      success: [putOf(keys.identity, JSON.stringify({ format, dialect, authority }))],
+    })
+  }
+  const found = await client.untilAnswered(etcdMethods.range, { key: keys.identity })
+  const identity = identityShape.safeParse(parseJson(found.kvs[0] && textOf(found.kvs[0].value)))
+  if (!identity.success) {
+    throw new StoreError('cluster-mismatch', `etcd holds keys of another program below ${prefix}/`, {
+      remedy: 'choose another --etcd-prefix',
+    })
+  }
+  assertSame(identity.data, options)
+}
+
+function assertSame(
+  identity: z.infer<typeof identityShape>,
+  { dialect, authority, prefix }: Pick<EtcdStoreOptions, 'dialect' | 'authority' | 'prefix'>,
+): void {
+  if (identity.format > format) {
+    throw new StoreError('schema-too-new', `a newer version of Platnet wrote the state below ${prefix}/`)
+  }
+  if (identity.dialect !== dialect) {
+    const message = `the cluster below ${prefix}/ has the dialect ${identity.dialect}, not ${dialect}`
+    throw new StoreError('dialect-mismatch', message, { remedy: `start with --dialect ${identity.dialect}` })
+  }
+  if (identity.authority !== authority) {
+    throw new StoreError('cluster-mismatch', `the cluster below ${prefix}/ has another certificate authority`, {
+      remedy:
+        'copy ca.crt, ca.key and service-account.key of the folder pki from the first server to this one, or choose another --etcd-prefix',
+    })
+  }
+}
+
+/** Makes this server's fence, and removes those of servers of the past. */
+async function makeFence(
+  client: EtcdClient,
+  keys: KeySpace,
+  server: string,
+): Promise<{ readonly key: string; readonly revision: number }> {
+  const fences = await client.untilAnswered(etcdMethods.range, rangeOf(keys.fences))
+  const nowMs = Date.now()
+  const stale = fences.kvs.filter(({ value }) => !(nowMs - Date.parse(textOf(value)) < staleFenceMs)).slice(0, 100)
+  const key = keys.fences + server
+  const { header } = await client.untilAnswered(etcdMethods.txn, {
+    compare: [],
+    success: [
+      ...stale.map(({ key: staleKey }): TxnOperation => ({ requestDeleteRange: { key: staleKey } })),
+      putOf(Buffer.from(key), new Date(nowMs).toISOString()),
+    ],
+  })
+  return { key, revision: toNumber(header.revision) }
+}
+
+function putOf(key: Uint8Array, value: string): TxnOperation {
+  return { requestPut: { key, value: Buffer.from(value) } }
+}
+
+function parseJson(text: string | undefined): unknown {
+  try {
+    return text === undefined ? undefined : JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
