@@ -6,7 +6,7 @@ import type { Logger } from '../../observe/index.ts'
 import type { AppContext } from '../context.ts'
 import { dataPaths } from './cluster-files.ts'
 
-/** What identifies a cluster beside its state: servers with another CA or key would refuse each other's certificates and tokens. */
+/** The keys of a cluster beside its state: servers with another CA or key would refuse each other's certificates and tokens. */
 export interface ClusterAuthority {
   readonly caPem: string
   readonly serviceAccountKeyPem: string

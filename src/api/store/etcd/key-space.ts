@@ -3,7 +3,7 @@ export class KeySpace {
   readonly #prefix: string
   /** The range of all keys. */
   readonly all: { readonly key: Buffer; readonly rangeEnd: Buffer }
-  /** What this cluster is: dialect, format, certificate authority. */
+  /** The identity of this cluster: dialect, format, certificate authority. */
   readonly identity: Buffer
   /** Written by each commit: which server made it. Its changes are events, so that a server recognises its own commits. */
   readonly mark: string

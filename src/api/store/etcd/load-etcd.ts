@@ -13,7 +13,7 @@ const keptRevisions = 10_000
 const attempts = 5
 const firstAnswerMs = 2_000
 
-/** What etcd held at one revision; its events follow from there. */
+/** The state that etcd held at one revision; its events follow from there. */
 export interface LoadedState {
   readonly state: StoreState
   /** The newest revision when the load began. */

@@ -19,7 +19,7 @@ export interface EtcdStoreOptions extends Pick<EmbeddedStoreOptions, 'log' | 'on
   readonly dialect: DialectName
   /** How long a call is tried at all members in turn; 10,000 when absent. */
   readonly patienceMs?: number
-  /** What all servers of the cluster must share beside the state: a fingerprint of its certificate authority and keys. */
+  /** The fingerprint of that which all servers of the cluster must share beside the state: its certificate authority and keys. */
   readonly authority: string
 }
 

@@ -13,7 +13,7 @@ import {
 } from './messages.ts'
 import type { ExpectedCommit, Replica } from './replica.ts'
 
-/** What became of one attempt to commit. */
+/** The end of one attempt to commit. */
 type Attempt =
   | { readonly kind: 'seen'; readonly revision: number }
   | { readonly kind: 'answered'; readonly succeeded: boolean; readonly revision: number }
