@@ -131,9 +131,7 @@ export class EventFeed {
         this.#stream = undefined
         this.#trouble = toCallError(endpoint, thrown)
         this.#client.leave(endpoint)
-        if (!this.#stopping.signal.aborted) {
-          this.#log.warn('the watch of etcd ended; it goes on', { endpoint, reason: this.#trouble.message })
-        }
+        this.#report(endpoint, this.#trouble.message)
         end('ended')
       }
       stream.on('error', fail)
@@ -159,6 +157,15 @@ export class EventFeed {
         createRequest: { ...this.#keys.all, startRevision: this.#revision + 1, progressNotify: true, fragment: true },
       })
     })
+  }
+
+  /** Warns of an outage once, however many members are tried meanwhile. */
+  #report(endpoint: string, reason: string): void {
+    if (this.#stopping.signal.aborted) return
+    const isFirst = this.#lostSinceMs === undefined
+    const message = 'the watch of etcd ended; it goes on at the next member'
+    if (isFirst) this.#log.warn(message, { endpoint, reason })
+    else this.#log.debug(message, { endpoint, reason })
   }
 
   #begin(endpoint: string): void {
