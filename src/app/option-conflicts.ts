@@ -22,7 +22,6 @@ function findStoreConflicts({ values: { api } }: Options): readonly string[] {
   const { store, etcdServers, etcdCertfile, etcdKeyfile } = api
   return [
     ...(store === 'etcd' && etcdServers === undefined ? ['--store etcd needs --etcd-servers'] : []),
-    ...(store === 'sqlite' && etcdServers !== undefined ? ['--etcd-servers needs --store etcd'] : []),
     ...((etcdCertfile === undefined) === (etcdKeyfile === undefined)
       ? []
       : ['--etcd-certfile and --etcd-keyfile need each other']),

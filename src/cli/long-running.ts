@@ -5,7 +5,7 @@ import { type CommandName, suggestName } from '../config/index.ts'
 import { exitCodes, UsageError } from './exit-code.ts'
 import { type AddCommand, addOptionFlags, type CliContext, loadCommandOptions } from './program.ts'
 import { addKubeconfigCommand } from './server-kubeconfig.ts'
-import { addStoreCommands } from './server-store.ts'
+import { addMigrateCommand, addStoreCommands } from './server-store.ts'
 
 const commands = {
   run: { start: runNode, description: 'runs one node: the server, with the agent as a supervised second process' },
@@ -54,6 +54,7 @@ function addServerCommands(server: Command, context: CliContext): void {
   }
   addKubeconfigCommand(server, context, readOptions)
   addStoreCommands(server, context, readStore)
+  addMigrateCommand(server, context, readOptions)
   // Subcommands take the setting from their parent when they are made.
   server.allowExcessArguments()
 }

@@ -1,7 +1,29 @@
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import type { StoreOnDisk } from '../app/commands/back-up.ts'
+import type { StoreName } from '../app/commands/migrate.ts'
+import type { Options } from '../app/context.ts'
 import { withProgress } from './output.ts'
 import type { CliContext } from './program.ts'
+
+const stores: readonly StoreName[] = ['sqlite', 'etcd']
+
+/** Adds `platnet server migrate`. */
+export function addMigrateCommand(server: Command, context: CliContext, readOptions: () => Promise<Options>): void {
+  server
+    .command('migrate')
+    .description('copies the state between SQLite and etcd, to an empty target; every server must be stopped')
+    .addOption(new Option('--from <store>', 'where the state is').choices(stores).makeOptionMandatory())
+    .addOption(new Option('--to <store>', 'where it goes').choices(stores).makeOptionMandatory())
+    .action(async (way: { from: StoreName; to: StoreName }) => {
+      const { migrate } = await import('../app/commands/migrate.ts')
+      const { stderr } = context
+      const count = await migrate(await readOptions(), way, (done, all) => {
+        if (stderr.isTTY === true) stderr.write(`\r${done} of ${all} keys`)
+      })
+      if (stderr.isTTY === true) stderr.write('\r\u001b[K')
+      stderr.write(`${count} keys are in ${way.to}; start every server with --store ${way.to}\n`)
+    })
+}
 
 /** Adds `platnet server backup` and `restore`; `readStore` finds the store from the options of `platnet server`. */
 export function addStoreCommands(server: Command, context: CliContext, readStore: () => Promise<StoreOnDisk>): void {

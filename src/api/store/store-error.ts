@@ -17,6 +17,8 @@ export type StoreErrorCode =
   | 'outcome-unknown'
   /** etcd's limits are too low for a write; nothing of it is stored. */
   | 'write-too-large'
+  /** A migration needs a source that is there and an empty target. */
+  | 'migration-refused'
   /** Another cluster, or another program, has its state at this place. */
   | 'cluster-mismatch'
   /** Old history could not be dropped; nothing else is affected. */

@@ -22,6 +22,7 @@ export async function composeStore(context: AppContext, authority: ClusterAuthor
     log,
     onCommit: ({ durationMs }: { readonly durationMs: number }) => observe('commit', durationMs),
   }
+  if (api.store === 'sqlite' && api.etcdServers) log.warn('--etcd-servers has no effect without --store etcd')
   if (api.store === 'sqlite') return openStore({ ...options, path: dataPaths(app.dataDir).store })
   const { openEtcdStore } = await import('../../api/store/etcd/open-etcd-store.ts')
   const errors = context.metrics.counter(apiMetrics.storeErrors)
@@ -34,7 +35,7 @@ export async function composeStore(context: AppContext, authority: ClusterAuthor
 }
 
 /** Reads how etcd is reached from the options and their files. Throws StoreError `open-failed`. */
-async function readEtcdAccess(api: AppContext['options']['values']['api']) {
+export async function readEtcdAccess(api: AppContext['options']['values']['api']) {
   const [ca, cert, key] = await Promise.all([
     readPem('--etcd-cafile', api.etcdCafile),
     readPem('--etcd-certfile', api.etcdCertfile),
@@ -53,7 +54,7 @@ async function readPem(option: string, file: string | undefined): Promise<string
 }
 
 /** Returns a fingerprint of the public halves; etcd keeps it, and a server with others is refused. */
-function fingerprint({ caPem, serviceAccountKeyPem }: ClusterAuthority): string {
+export function fingerprint({ caPem, serviceAccountKeyPem }: ClusterAuthority): string {
   const publicKey = createPublicKey(serviceAccountKeyPem).export({ type: 'spki', format: 'pem' })
   return createHash('sha256').update(caPem.trim()).update(publicKey).digest('hex')
 }

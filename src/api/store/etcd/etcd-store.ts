@@ -12,7 +12,7 @@ import type { EtcdClient } from './etcd-client.ts'
 import { EtcdCallError, isCompacted, toStoreError } from './etcd-error.ts'
 import type { KeySpace } from './key-space.ts'
 import { textOf } from './load-etcd.ts'
-import { compareModRevision, etcdMethods, toNumber } from './messages.ts'
+import { equalModRevision, etcdMethods, toNumber } from './messages.ts'
 import { ReadIndex } from './read-index.ts'
 import { parseCompaction, type Replica } from './replica.ts'
 import { Writer } from './writer.ts'
@@ -145,7 +145,7 @@ export class EtcdStore implements Store {
     if (isOthersTurn && performance.now() - compaction.atMs < otherServersTurnMs) return
     try {
       await this.#decideCompaction(revision)
-      await this.#client.untilAnswered(etcdMethods.compact, { revision })
+      await this.#client.untilAnswered(etcdMethods.compact, { revision: this.#keys.toWireRevision(revision) })
     } catch (thrown) {
       if (isCompacted(thrown)) return
       throw new StoreError('compaction-failed', `history up to revision ${revision} could not be dropped`, {
@@ -191,10 +191,10 @@ export class EtcdStore implements Store {
     if (present !== undefined && parseCompaction(textOf(present.value))[0] >= revision) return
     const modRevision = present === undefined ? 0 : toNumber(present.modRevision)
     const answer = await this.#client.untilAnswered(etcdMethods.txn, {
-      compare: [{ target: compareModRevision, key, modRevision }],
+      compare: [equalModRevision(key, modRevision)],
       success: [{ requestPut: { key, value: Buffer.from(`${revision} ${this.#server}`) } }],
     })
-    await this.#replica.reached(toNumber(answer.header.revision))
+    await this.#replica.reached(this.#keys.revisionOf(answer.header.revision))
   }
 
   #assertOpen(): void {

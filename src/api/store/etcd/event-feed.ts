@@ -154,7 +154,12 @@ export class EventFeed {
         this.#deliver(response, events)
       })
       stream.write({
-        createRequest: { ...this.#keys.all, startRevision: this.#revision + 1, progressNotify: true, fragment: true },
+        createRequest: {
+          ...this.#keys.all,
+          startRevision: this.#keys.toWireRevision(this.#revision + 1),
+          progressNotify: true,
+          fragment: true,
+        },
       })
     })
   }
@@ -178,15 +183,15 @@ export class EventFeed {
   }
 
   #deliver({ header }: WatchResponse, events: readonly WireEvent[]): void {
-    const newest = toNumber(header.revision)
+    const newest = this.#keys.revisionOf(header.revision)
     const last = events.at(-1)
-    this.#isCaughtUp ||= last === undefined || toNumber(last.kv.modRevision) >= newest
+    this.#isCaughtUp ||= last === undefined || this.#keys.revisionOf(last.kv.modRevision) >= newest
     if (last === undefined) {
       this.#revision = Math.max(this.#revision, newest)
       this.#observer.onProgress(this.#revision)
       return
     }
-    for (const [revision, ofRevision] of groupByRevision(events)) {
+    for (const [revision, ofRevision] of groupByRevision(events, this.#keys)) {
       // A member that restarts behind the others may send what another one has sent.
       if (revision <= this.#revision) continue
       this.#revision = revision
@@ -195,11 +200,14 @@ export class EventFeed {
   }
 }
 
-function* groupByRevision(events: readonly WireEvent[]): Generator<readonly [number, readonly WireEvent[]]> {
+function* groupByRevision(
+  events: readonly WireEvent[],
+  keys: KeySpace,
+): Generator<readonly [number, readonly WireEvent[]]> {
   let group: WireEvent[] = []
   let revision = 0
   for (const event of events) {
-    const next = toNumber(event.kv.modRevision)
+    const next = keys.revisionOf(event.kv.modRevision)
     if (next !== revision && group.length > 0) {
       yield [revision, group]
       group = []

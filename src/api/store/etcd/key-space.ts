@@ -1,4 +1,9 @@
-/** The places of keys in etcd, all below one prefix: those of the API, and those by which servers agree. */
+import { toNumber, type WireInteger } from './messages.ts'
+
+/**
+ * The places of keys in etcd, all below one prefix: those of the API, and those by which servers agree. A revision of the store is etcd's plus
+ * `revisionOffset`, so that the revisions of a cluster that comes from elsewhere go on above those that its clients know.
+ */
 export class KeySpace {
   readonly #prefix: string
   /** The range of all keys. */
@@ -12,13 +17,33 @@ export class KeySpace {
   /** The fences of servers. */
   readonly fences: string
 
-  constructor(prefix: string) {
+  /** The marker of a migration to this place that has not finished. */
+  readonly migration: Buffer
+  readonly #revisionOffset: number
+
+  constructor(prefix: string, revisionOffset = 0) {
+    this.#revisionOffset = revisionOffset
     this.#prefix = prefix
     this.all = rangeOf(`${prefix}/`)
     this.identity = Buffer.from(`${prefix}/.cluster/identity`)
     this.mark = `${prefix}/.cluster/mark`
     this.compaction = `${prefix}/.cluster/compaction`
+    this.migration = Buffer.from(`${prefix}/.cluster/migration`)
     this.fences = `${prefix}/.cluster/fences/`
+  }
+
+  /** The lowest revision. */
+  get firstRevision(): number {
+    return this.#revisionOffset + 1
+  }
+
+  revisionOf(wire: WireInteger): number {
+    return toNumber(wire) + this.#revisionOffset
+  }
+
+  /** Returns etcd's number of a revision; 0, for a key that is not there, stays 0. */
+  toWireRevision(revision: number): number {
+    return revision === 0 ? 0 : revision - this.#revisionOffset
   }
 
   toEtcd(key: string): Buffer {

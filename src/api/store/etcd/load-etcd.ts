@@ -3,7 +3,7 @@ import { StoreState } from '../store-state.ts'
 import type { EtcdClient } from './etcd-client.ts'
 import { isCompacted } from './etcd-error.ts'
 import type { KeySpace } from './key-space.ts'
-import { etcdMethods, type RangeResponse, toNumber, type WatchResponse, type WireKeyValue } from './messages.ts'
+import { etcdMethods, type RangeResponse, type WatchResponse, type WireKeyValue } from './messages.ts'
 
 /** Keys of one answer: a page of large objects stays far below what a member holds in memory at once. */
 const pageSize = 500
@@ -23,7 +23,7 @@ export interface LoadedState {
 /** Reads the state of a past revision, as far back as watches may want to go on from. */
 export async function loadPastState(client: EtcdClient, keys: KeySpace): Promise<LoadedState> {
   const newest = await readRevision(client, keys)
-  let revision = Math.max(1, newest - keptRevisions)
+  let revision = Math.max(keys.firstRevision, newest - keptRevisions)
   for (let attempt = 1; ; attempt++) {
     try {
       return { state: await readState(client, keys, revision), newest }
@@ -49,10 +49,15 @@ function readCompactRevision(client: EtcdClient, keys: KeySpace, revision: numbe
     stream.on('error', () => end(undefined))
     stream.on('end', () => end(undefined))
     stream.on('data', ({ created, canceled, compactRevision }: WatchResponse) => {
-      if (canceled) end(toNumber(compactRevision))
+      if (canceled) end(keys.revisionOf(compactRevision))
       else if (!created) end(undefined)
     })
-    const createRequest = { ...keys.all, startRevision: revision, progressNotify: false, fragment: true }
+    const createRequest = {
+      ...keys.all,
+      startRevision: keys.toWireRevision(revision),
+      progressNotify: false,
+      fragment: true,
+    }
     stream.write({ createRequest })
   })
 }
@@ -62,9 +67,9 @@ export async function loadNewestState(client: EtcdClient, keys: KeySpace): Promi
   return readState(client, keys, await readRevision(client, keys))
 }
 
-async function readRevision(client: EtcdClient, { identity }: KeySpace): Promise<number> {
-  const { header } = await client.untilAnswered(etcdMethods.range, { key: identity, countOnly: true })
-  return toNumber(header.revision)
+async function readRevision(client: EtcdClient, keys: KeySpace): Promise<number> {
+  const { header } = await client.untilAnswered(etcdMethods.range, { key: keys.identity, countOnly: true })
+  return keys.revisionOf(header.revision)
 }
 
 async function readState(client: EtcdClient, keys: KeySpace, revision: number): Promise<StoreState> {
@@ -74,7 +79,7 @@ async function readState(client: EtcdClient, keys: KeySpace, revision: number): 
     const page: RangeResponse = await client.untilAnswered(etcdMethods.range, {
       key,
       rangeEnd: keys.all.rangeEnd,
-      revision,
+      revision: keys.toWireRevision(revision),
       limit: pageSize,
     })
     const entries = page.kvs.flatMap((kv) => toEntry(keys, kv) ?? [])
@@ -89,8 +94,8 @@ async function readState(client: EtcdClient, keys: KeySpace, revision: number): 
 export function toEntry(keys: KeySpace, kv: WireKeyValue): StoredEntry | undefined {
   const key = keys.fromEtcd(textOf(kv.key))
   if (key === undefined) return undefined
-  const revision = toNumber(kv.modRevision)
-  return { key, value: textOf(kv.value), createRevision: toNumber(kv.createRevision), revision }
+  const [createRevision, revision] = [keys.revisionOf(kv.createRevision), keys.revisionOf(kv.modRevision)]
+  return { key, value: textOf(kv.value), createRevision, revision }
 }
 
 export function textOf(bytes: Uint8Array): string {

@@ -1,7 +1,7 @@
 import protobuf from 'protobufjs/light.js'
 
 /** A whole number as protobufjs gives it: one of 64 bits comes as an object. */
-type WireInteger = number | { toNumber(): number }
+export type WireInteger = number | { toNumber(): number }
 
 interface WireHeader {
   readonly revision: WireInteger
@@ -37,7 +37,11 @@ export interface RevisionCompare {
 }
 
 /** The value of `Compare.target` for the revision of the last change; `Compare.result` stays 0, "equal". */
-export const compareModRevision = 2
+const compareModRevision = 2
+
+export function equalModRevision(key: Uint8Array, modRevision: number): RevisionCompare {
+  return { target: compareModRevision, key, modRevision }
+}
 
 export type TxnOperation =
   | { readonly requestPut: { readonly key: Uint8Array; readonly value: Uint8Array } }

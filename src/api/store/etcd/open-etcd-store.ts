@@ -9,25 +9,35 @@ import { EtcdCallError, toStoreError } from './etcd-error.ts'
 import { EtcdStore } from './etcd-store.ts'
 import { KeySpace, rangeOf } from './key-space.ts'
 import { loadPastState, textOf } from './load-etcd.ts'
-import { compareModRevision, etcdMethods, type TxnOperation, toNumber } from './messages.ts'
+import { equalModRevision, etcdMethods, type TxnOperation } from './messages.ts'
 import { Replica } from './replica.ts'
 
-export interface EtcdStoreOptions extends Pick<EmbeddedStoreOptions, 'log' | 'onCommit' | 'maxHistoryLength'> {
-  readonly connection: EtcdConnection
+/** The place of one cluster in etcd, and what must agree there. */
+export interface EtcdPlace {
   /** The place of the cluster's keys in etcd, such as `/platnet`. */
   readonly prefix: string
   readonly dialect: DialectName
-  /** How long a call is tried at all members in turn; 10,000 when absent. */
-  readonly patienceMs?: number
   /** The fingerprint of that which all servers of the cluster must share beside the state: its certificate authority and keys. */
   readonly authority: string
+}
+
+interface EtcdStoreOptions extends EtcdPlace, Pick<EmbeddedStoreOptions, 'log' | 'onCommit' | 'maxHistoryLength'> {
+  readonly connection: EtcdConnection
+  /** How long a call is tried at all members in turn; 10,000 when absent. */
+  readonly patienceMs?: number
 }
 
 const format = 1
 /** A server that was killed leaves its fence; after this time it cannot be in use. */
 const staleFenceMs = 24 * 3600_000
 
-const identityShape = z.object({ format: z.int(), dialect: z.string(), authority: z.string() })
+/** The identity of a cluster, as JSON. */
+const identityShape = z.object({
+  format: z.int(),
+  dialect: z.string(),
+  authority: z.string(),
+  revisionOffset: z.int().min(0).default(0),
+})
 
 /**
  * Opens the state of a cluster in etcd; the first server makes it. Throws StoreError `store-unreachable`, `dialect-mismatch`,
@@ -35,11 +45,10 @@ const identityShape = z.object({ format: z.int(), dialect: z.string(), authority
  */
 export async function openEtcdStore(options: EtcdStoreOptions): Promise<Store> {
   const client = new EtcdClient(options.connection, options.patienceMs)
-  const keys = new KeySpace(options.prefix)
   const server = randomUUID().slice(0, 8)
   try {
     await assertUsable(client)
-    await claimPlace(client, keys, options)
+    const keys = await claimPlace(client, options)
     const fence = await makeFence(client, keys, server)
     const { state, newest } = await loadPastState(client, keys)
     const onApplied = () => store.keepShort()
@@ -55,7 +64,7 @@ export async function openEtcdStore(options: EtcdStoreOptions): Promise<Store> {
 }
 
 /** Checks version and alarms of the first member that answers. */
-async function assertUsable(client: EtcdClient): Promise<void> {
+export async function assertUsable(client: EtcdClient): Promise<void> {
   const { version } = await client.untilAnswered(etcdMethods.status, {})
   const [major = 0, minor = 0] = version.split('.').map(Number)
   if (major > 3 || (major === 3 && minor >= 4)) return
@@ -65,29 +74,53 @@ async function assertUsable(client: EtcdClient): Promise<void> {
 }
 
 /** Takes an empty place for this cluster, or checks that it is this cluster's. */
-async function claimPlace(client: EtcdClient, keys: KeySpace, options: EtcdStoreOptions): Promise<void> {
-  const { dialect, authority, prefix } = options
+async function claimPlace(client: EtcdClient, options: EtcdPlace): Promise<KeySpace> {
+  const keys = new KeySpace(options.prefix)
   const { kvs } = await client.untilAnswered(etcdMethods.range, { ...keys.all, limit: 1 })
   if (kvs.length === 0) {
     await client.untilAnswered(etcdMethods.txn, {
-      compare: [{ target: compareModRevision, key: keys.identity, modRevision: 0 }],
-      success: [putOf(keys.identity, JSON.stringify({ format, dialect, authority }))],
+      compare: [equalModRevision(keys.identity, 0)],
+      success: [putIdentity(keys, options, 0)],
     })
   }
+  return readPlace(client, options)
+}
+
+/** Finds the keys of this cluster. Throws StoreError where another cluster, another program or an unfinished migration has them, or none. */
+export async function readPlace(client: EtcdClient, options: EtcdPlace): Promise<KeySpace> {
+  const { prefix } = options
+  const keys = new KeySpace(prefix)
   const found = await client.untilAnswered(etcdMethods.range, { key: keys.identity })
   const identity = identityShape.safeParse(parseJson(found.kvs[0] && textOf(found.kvs[0].value)))
   if (!identity.success) {
-    throw new StoreError('cluster-mismatch', `etcd holds keys of another program below ${prefix}/`, {
-      remedy: 'choose another --etcd-prefix',
-    })
+    const { kvs } = await client.untilAnswered(etcdMethods.range, { key: keys.migration })
+    throw kvs.length > 0 ? unfinished(prefix) : foreign(prefix)
   }
   assertSame(identity.data, options)
+  return new KeySpace(prefix, identity.data.revisionOffset)
 }
 
-function assertSame(
-  identity: z.infer<typeof identityShape>,
-  { dialect, authority, prefix }: Pick<EtcdStoreOptions, 'dialect' | 'authority' | 'prefix'>,
-): void {
+function foreign(prefix: string): StoreError {
+  return new StoreError(
+    'cluster-mismatch',
+    `etcd holds no state of Platnet below ${prefix}/, or that of another program`,
+    {
+      remedy: 'check --etcd-prefix',
+    },
+  )
+}
+
+function unfinished(prefix: string): StoreError {
+  return new StoreError('cluster-mismatch', `a migration to ${prefix}/ did not finish`, {
+    remedy: `remove what it left (etcdctl del --prefix ${prefix}/) and migrate again`,
+  })
+}
+
+export function putIdentity(keys: KeySpace, { dialect, authority }: EtcdPlace, revisionOffset: number): TxnOperation {
+  return putOf(keys.identity, JSON.stringify({ format, dialect, authority, revisionOffset }))
+}
+
+function assertSame(identity: z.infer<typeof identityShape>, { dialect, authority, prefix }: EtcdPlace): void {
   if (identity.format > format) {
     throw new StoreError('schema-too-new', `a newer version of Platnet wrote the state below ${prefix}/`)
   }
@@ -120,10 +153,10 @@ async function makeFence(
       putOf(Buffer.from(key), new Date(nowMs).toISOString()),
     ],
   })
-  return { key, revision: toNumber(header.revision) }
+  return { key, revision: keys.revisionOf(header.revision) }
 }
 
-function putOf(key: Uint8Array, value: string): TxnOperation {
+export function putOf(key: Uint8Array, value: string): TxnOperation {
   return { requestPut: { key, value: Buffer.from(value) } }
 }
 

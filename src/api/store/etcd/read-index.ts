@@ -1,6 +1,6 @@
 import type { EtcdClient } from './etcd-client.ts'
 import type { KeySpace } from './key-space.ts'
-import { etcdMethods, toNumber } from './messages.ts'
+import { etcdMethods } from './messages.ts'
 import type { Replica } from './replica.ts'
 
 /**
@@ -30,7 +30,7 @@ export class ReadIndex {
     this.#next = undefined
     const answer = this.#client
       .untilAnswered(etcdMethods.range, { key: this.#keys.identity, countOnly: true })
-      .then(({ header }) => toNumber(header.revision))
+      .then(({ header }) => this.#keys.revisionOf(header.revision))
     this.#asking = answer.catch(() => {})
     return answer
   }

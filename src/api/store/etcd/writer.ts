@@ -3,14 +3,7 @@ import { StoreError } from '../store-error.ts'
 import type { EtcdClient } from './etcd-client.ts'
 import { EtcdCallError, isPassing, toStoreError } from './etcd-error.ts'
 import type { KeySpace } from './key-space.ts'
-import {
-  compareModRevision,
-  etcdMethods,
-  type RevisionCompare,
-  type TxnOperation,
-  type TxnRequest,
-  toNumber,
-} from './messages.ts'
+import { equalModRevision, etcdMethods, type RevisionCompare, type TxnOperation, type TxnRequest } from './messages.ts'
 import type { ExpectedCommit, Replica } from './replica.ts'
 
 /** The end of one attempt to commit. */
@@ -103,7 +96,7 @@ export class Writer {
   async #send(commit: Commit, fence: number): Promise<Attempt> {
     try {
       const answer = await this.#client.once(etcdMethods.txn, this.#toTxn(commit, fence))
-      return { kind: 'answered', succeeded: answer.succeeded, revision: toNumber(answer.header.revision) }
+      return { kind: 'answered', succeeded: answer.succeeded, revision: this.#keys.revisionOf(answer.header.revision) }
     } catch (thrown) {
       if (!(thrown instanceof EtcdCallError)) throw thrown
       if (!isPassing(thrown)) throw toStoreError(thrown)
@@ -112,16 +105,20 @@ export class Writer {
   }
 
   #toTxn({ writes, mark }: Commit, fence: number): TxnRequest {
-    const compare: RevisionCompare[] = [equalRevision(this.#fenceKey, fence)]
+    const compare: RevisionCompare[] = [this.#equalRevision(this.#fenceKey, fence)]
     const success: TxnOperation[] = []
     for (const write of writes) {
       const key = this.#keys.toEtcd(write.key)
-      compare.push(equalRevision(key, write.expectedRevision))
+      compare.push(this.#equalRevision(key, write.expectedRevision))
       if (write.kind === 'put') success.push({ requestPut: { key, value: Buffer.from(write.value) } })
       else success.push({ requestDeleteRange: { key } })
     }
     success.push({ requestPut: { key: Buffer.from(this.#keys.mark), value: Buffer.from(mark) } })
     return { compare, success }
+  }
+
+  #equalRevision(key: Buffer, revision: number): RevisionCompare {
+    return equalModRevision(key, this.#keys.toWireRevision(revision))
   }
 
   /** Makes every attempt under that fence, or an older one, without effect from now on, and waits until the feed has shown those that had one. */
@@ -137,7 +134,7 @@ export class Writer {
     const put = { requestPut: { key: this.#fenceKey, value: Buffer.from(new Date().toISOString()) } }
     try {
       const { header } = await this.#client.untilAnswered(etcdMethods.txn, { compare: [], success: [put] })
-      await this.#replica.reached(toNumber(header.revision), 'own')
+      await this.#replica.reached(this.#keys.revisionOf(header.revision), 'own')
     } catch (cause) {
       throw new StoreError('outcome-unknown', 'etcd gave no answer to a write: it may have happened or not', {
         remedy: 'read the object before the write is repeated',
@@ -166,8 +163,4 @@ async function seen({ expected }: Commit): Promise<Attempt> {
 
 function committed(revision: number | undefined): CommitResult | undefined {
   return revision === undefined ? undefined : { kind: 'committed', revision }
-}
-
-function equalRevision(key: Buffer, modRevision: number): RevisionCompare {
-  return { target: compareModRevision, key, modRevision }
 }
