@@ -28,6 +28,8 @@ interface EtcdStoreOptions extends EtcdPlace, Pick<EmbeddedStoreOptions, 'log' |
 }
 
 const format = 1
+/** The time limit for the events of the last revisions: a slow machine may start many servers at once. */
+const firstEventsMs = 45_000
 /** A server that was killed leaves its fence; after this time it cannot be in use. */
 const staleFenceMs = 24 * 3600_000
 
@@ -55,7 +57,7 @@ export async function openEtcdStore(options: EtcdStoreOptions): Promise<Store> {
     const replica = new Replica({ client, keys, state, fence, onApplied, log: options.log })
     const store = new EtcdStore({ ...options, client, keys, replica, server })
     replica.feed.start()
-    await replica.reached(Math.max(newest, fence.revision))
+    await replica.reached(Math.max(newest, fence.revision), 'any', firstEventsMs)
     return store
   } catch (thrown) {
     client.close()

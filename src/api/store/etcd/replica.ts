@@ -15,8 +15,9 @@ import { etcdMethods, type WireEvent } from './messages.ts'
 const silenceMs = 25
 /** etcd looks every 100 ms for what a new watch has missed. */
 const silenceAtStartMs = 150
-/** A member whose watch is this much behind its own answers, or behind another member's, is left. */
+/** A member whose watch delivers nothing for so long, although there is something, is left; the next ones get twice as long each. */
 const stallMs = 1_000
+const maxStallMs = 8_000
 
 interface Waiter {
   readonly revision: number
@@ -49,6 +50,8 @@ export class Replica {
   #ticking: Promise<unknown> | undefined
   /** When the feed last delivered something. */
   #fedMs = 0
+  #suspectedMs = 0
+  #stallMs = stallMs
   #isClosed = false
 
   constructor(parts: {
@@ -105,15 +108,15 @@ export class Replica {
    * Resolves once the state holds every commit up to that revision, which is `own` when an event of this cluster's keys surely has it. Rejects
    * with StoreError `store-unreachable` after a time.
    */
-  async reached(revision: number, origin: 'own' | 'any' = 'any'): Promise<void> {
+  async reached(revision: number, origin: 'own' | 'any' = 'any', limitMs = this.#client.patienceMs): Promise<void> {
     if (this.#state.revision >= revision) return
     if (this.#isClosed) throw closed()
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     const waiter = { revision, resolve, reject }
     this.#waiters.add(waiter)
     const foreign = origin === 'any' ? setInterval(() => this.#tick(), silenceMs) : undefined
-    const stalled = setInterval(() => this.feed.suspect(), stallMs)
-    const late = setTimeout(() => reject(behind(revision)), this.#client.patienceMs)
+    const stalled = setInterval(() => this.#leaveStalled(), stallMs)
+    const late = setTimeout(() => reject(behind(revision)), limitMs)
     try {
       await promise
     } finally {
@@ -122,6 +125,13 @@ export class Replica {
       clearInterval(stalled)
       clearTimeout(late)
     }
+  }
+
+  #leaveStalled(): void {
+    if (performance.now() - Math.max(this.#fedMs, this.feed.beganMs, this.#suspectedMs) < this.#stallMs) return
+    this.#stallMs = Math.min(maxStallMs, 2 * this.#stallMs)
+    this.#suspectedMs = performance.now()
+    this.feed.suspect()
   }
 
   async close(): Promise<void> {
@@ -157,6 +167,7 @@ export class Replica {
 
   #take(revision: number, wireEvents: readonly WireEvent[]): void {
     this.#fedMs = performance.now()
+    this.#stallMs = stallMs
     const mark = this.#readMark(wireEvents)
     const events = wireEvents.flatMap((event) => this.#toEvent(event, revision, mark?.traceparent) ?? [])
     if (events.length > 0) this.#publish({ revision, events })
