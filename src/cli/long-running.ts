@@ -45,11 +45,18 @@ function refuseWords({ args: [word], commands: children }: Command): void {
   })
 }
 
+function inEtcd(): UsageError {
+  return new UsageError('bad-question', 'the state is in etcd', {
+    remedy: 'copy it with etcdctl snapshot save, or to SQLite with platnet server migrate --from etcd --to sqlite',
+  })
+}
+
 /** Adds the subcommands of `platnet server`; they use the options of their parent command. */
 function addServerCommands(server: Command, context: CliContext): void {
   const readOptions = () => loadCommandOptions(server, context, 'server')
   const readStore = async () => {
     const { app, api } = (await readOptions()).values
+    if (api.store === 'etcd') throw inEtcd()
     return { dataDir: app.dataDir, dialect: api.dialect }
   }
   addKubeconfigCommand(server, context, readOptions)

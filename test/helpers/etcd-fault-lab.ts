@@ -117,7 +117,7 @@ export async function createRegisters(group: ServerGroup, keys: readonly string[
   }
 }
 
-/** Reads registers and replaces what it read, until told to stop; goes on with the next server when one fails. */
+/** Reads registers and replaces what it read, until the signal aborts; goes on with the next server when one fails. */
 export async function useRegisters(
   group: ServerGroup,
   { worker, keys, history, signal }: { worker: number; keys: readonly string[]; history: History; signal: AbortSignal },
