@@ -13,12 +13,20 @@ interface LevelTotals {
   seconds: number
 }
 
-/** Folders whose files share nothing: each server has a port of its own, and a bound on time is many times what it takes. */
-const sideBySide = /(^|\/)test\/(architecture|component|conformance\/api|docs|e2e\/kubectl[^/]*|golden|property|unit)\b/
+/**
+ * Files that need both processors: a bound on time in them is near what the program takes, or they compare two times. All other files run
+ * two at a time: each has ports, folders and network namespaces of its own, and waits for conditions with deadlines many times what they take.
+ */
+const alone = [
+  /(^|\/)test\/long\//,
+  /(^|\/)test\/kernel\/demo\/steps\.test\.ts$/,
+  /(^|\/)test\/kernel\/node\/proxy\/large-service\.test\.ts$/,
+  /(^|\/)test\/e2e\/(demo|switched-modes)\.test\.ts$/,
+]
 
-/** Quick levels first; a level not named here comes before the slow ones. */
+/** Quick levels first; a level not named here comes before the slow ones. The longest files are those of `e2e`: the small ones of `kernel` follow. */
 function listTestFiles(withLong: boolean): string[] {
-  const slowest = ['kernel', 'conformance', 'e2e', 'long']
+  const slowest = ['conformance', 'e2e', 'kernel', 'long']
   const files = globSync('test/**/*.test.ts').filter((file) => withLong || levelOf(file) !== 'long')
   return files.sort((a, b) => slowest.indexOf(levelOf(a)) - slowest.indexOf(levelOf(b)) || a.localeCompare(b))
 }
@@ -36,14 +44,11 @@ function writeLevels(levels: ReadonlyMap<string, LevelTotals>): void {
   writeFileSync(levelsReport, `${lines.join('\n')}\n`)
 }
 
-/**
- * Files that share nothing run two at a time. The others run one at a time: tests with namespaces must have the machine to
- * themselves. The summary at the end counts both.
- */
+/** Runs most files two at a time, then the others one at a time. The summary at the end counts both. */
 async function runTests(files: readonly string[]): Promise<void> {
   const levels = new Map<string, LevelTotals>()
   const totals = new Map<string, number>()
-  const isAlone = (file: string) => !sideBySide.test(file)
+  const isAlone = (file: string) => alone.some((pattern) => pattern.test(file))
   process.exitCode = 1
   const results = [
     await runFiles(

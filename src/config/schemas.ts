@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { parseGoDuration } from '../model/go-duration.ts'
 import { type Cidr, type Ip, ipFamily, parseCidr, parseIp } from '../model/ip.ts'
 
 /** A range of ports, both ends included. */
@@ -229,12 +230,12 @@ function parseHttpUrl(text: string): string | undefined {
 
 const msPerUnit = { h: 3_600_000, m: 60_000, s: 1_000, ms: 1 } as const
 
-/** At most a year. */
+const durationText = /^(?:\d{1,5}h)?(?:\d{1,6}m(?!s))?(?:\d{1,8}s)?(?:\d{1,9}ms)?$/
+
+/** Whole numbers of hours, minutes, seconds, milliseconds in this order; at most a year. */
 function parseDuration(text: string): number | undefined {
-  const parts = /^(?:(\d{1,5})h)?(?:(\d{1,6})m(?!s))?(?:(\d{1,8})s)?(?:(\d{1,9})ms)?$/.exec(text)
-  const [h, m, s, ms] = (parts ?? []).slice(1).map((count) => Number(count ?? 0))
-  const total = (h ?? 0) * msPerUnit.h + (m ?? 0) * msPerUnit.m + (s ?? 0) * msPerUnit.s + (ms ?? 0)
-  return total > 0 && total <= 366 * 24 * msPerUnit.h ? total : undefined
+  const ms = durationText.test(text) ? parseGoDuration(text) : 0
+  return typeof ms === 'number' && ms > 0 && ms <= 366 * 24 * msPerUnit.h ? ms : undefined
 }
 
 function printDuration(ms: number): string {

@@ -1,30 +1,13 @@
+import { parseGoNanos } from '../../../model/go-duration.ts'
 import { Duration, Timestamp } from './values.ts'
 
-const nanosOf: Readonly<Record<string, bigint>> = {
-  ns: 1n,
-  us: 1_000n,
-  µs: 1_000n,
-  μs: 1_000n,
-  ms: 1_000_000n,
-  s: 1_000_000_000n,
-  m: 60_000_000_000n,
-  h: 3_600_000_000_000n,
-}
 const second = 1_000_000_000n
-const durationText = /^([+-]?)((?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+|0)$/
-const durationPart = /(\d*)\.?(\d*)(ns|us|µs|μs|ms|s|m|h)/g
 const maxLength = 200
 
 /** Parses a duration like Go's time.ParseDuration: `1h30m`, `-1.5s`. */
 export function parseDuration(text: string): Duration | undefined {
-  const [, sign, parts = ''] = (text.length <= maxLength && durationText.exec(text)) || []
-  if (sign === undefined) return undefined
-  let total = 0n
-  for (const [, whole = '', fraction = '', unit = ''] of parts.matchAll(durationPart)) {
-    const size = nanosOf[unit] ?? 0n
-    total += BigInt(whole || 0) * size + (BigInt(fraction || 0) * size) / 10n ** BigInt(fraction.length)
-  }
-  return toDuration(sign === '-' ? -total : total)
+  const nanos = text.length <= maxLength ? parseGoNanos(text) : ''
+  return typeof nanos === 'bigint' ? new Duration(nanos) : undefined
 }
 
 /** Returns a duration; undefined where it exceeds 64 bits of nanoseconds. */

@@ -1,18 +1,8 @@
 import { RE2JS } from 're2js'
+import { parseGoDuration } from '../../../model/go-duration.ts'
 import type { Directive } from './blocks.ts'
 import { CorefileError, type SourceLocation } from './errors.ts'
 import type { Token } from './lexer.ts'
-
-const unitMs: Readonly<Record<string, number>> = {
-  ns: 1e-6,
-  us: 1e-3,
-  µs: 1e-3,
-  μs: 1e-3,
-  ms: 1,
-  s: 1000,
-  m: 60_000,
-  h: 3_600_000,
-}
 
 export function locationOf({ file, line }: Token): SourceLocation {
   return { file, line }
@@ -27,13 +17,11 @@ const maxTimerMs = 0x7fff_ffff
 /** The longest duration of Go, 64 bits of nanoseconds. */
 const maxDurationMs = 2 ** 63 / 1e6
 
-/** Reads a duration in Go's form: `5s`, `1m30s`, `.5s`, `+100ms`, `0`. Returns milliseconds. */
+/** Reads a duration in Go's form that has no minus: `5s`, `1m30s`, `.5s`, `+100ms`, `0`. Returns milliseconds. */
 export function readDuration(token: Token, { min = 0, max = maxDurationMs } = {}): number {
-  const text = token.text.replace(/^\+/, '')
-  const parts = [...text.matchAll(/(\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h)/g)]
-  const isWhole = text === '0' || (parts.length > 0 && parts.map(([part]) => part).join('') === text)
-  const ms = parts.reduce((sum, [, number, unit]) => sum + Number(number) * (unitMs[unit ?? ''] ?? 0), 0)
-  if (!isWhole || ms < min || ms > max) throw badValue(token, `a duration like 5s${boundsText(min, max, 'ms')}`)
+  const ms = token.text.startsWith('-') ? undefined : parseGoDuration(token.text)
+  if (typeof ms !== 'number' || ms < min || ms > max)
+    throw badValue(token, `a duration like 5s${boundsText(min, max, 'ms')}`)
   return ms
 }
 
