@@ -17,7 +17,9 @@ function start(t: TestContext, args: readonly string[], ...commands: readonly st
   for (const command of commands) plugin.answer(command, hang)
   cni.list('sleepy')
   const folders = ['--cni-conf-dir', cni.configDir, '--cni-bin-dir', cni.binDir, '--cni-cache-dir', cni.cacheDir]
-  const child = spawn(process.execPath, [main, 'cni', ...args, ...folders], { env: { PATH: process.env['PATH'] } })
+  const child = spawn(process.execPath, [main, 'cni', ...args, ...folders], {
+    env: { PATH: process.env['PATH'], NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] },
+  })
   t.after(() => child.kill('SIGKILL'))
   const seen = { out: '', err: '' }
   child.stdout.on('data', (chunk: Buffer) => {

@@ -26,7 +26,7 @@ async function startLogs(t: TestContext, ...flags: readonly string[]) {
   mkdirSync(log, { recursive: true })
   writeFileSync(join(log, '1000000'), line.repeat(lines))
   const child = spawn(process.execPath, [main, 'logs', 'web', '--pods-dir', folders.root, ...flags], {
-    env: { PATH: process.env['PATH'] },
+    env: { PATH: process.env['PATH'], NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const err: string[] = []

@@ -145,12 +145,24 @@ async function watch(proxy: Proxy, lab: PacketLab, connection: AdminConnection, 
   await untilAsync('the node is reported as leaving', isLeaving, deadlineMs)
   const leaving = await askHealth()
   await setTaint(connection, [])
+  await countPartialSync(proxy, connection)
   const metrics = listMetrics(await proxy.metrics())
   program.kill('SIGKILL')
   await program.exited
   await lab.clear()
   await lab.nft('flush ruleset\n')
   return { packets, health, leaving, metrics }
+}
+
+/** Changes one Service: the first sync, which writes everything, may have had all that there is. */
+async function countPartialSync(proxy: Proxy, connection: AdminConnection): Promise<void> {
+  const services = '/api/v1/namespaces/default/services'
+  const late = { kind: 'Service', apiVersion: 'v1', metadata: { name: 'late' }, spec: { ports: [{ port: 80 }] } }
+  await connection.call('POST', services, late)
+  const count = /^kubeproxy_sync_partial_proxy_rules_duration_seconds_count(\{.*\})? [1-9]/m
+  const isCounted = async () => count.test((await proxy.metrics()).body)
+  await untilAsync('a sync of what changed is counted', isCounted, deadlineMs)
+  await connection.call('DELETE', `${services}/late`)
 }
 
 async function setTaint(connection: AdminConnection, taints: readonly object[]): Promise<void> {

@@ -17,7 +17,7 @@ async function platnetCni(
   const folders = ['--cni-conf-dir', node.configDir, '--cni-cache-dir', node.cacheDir]
   const bins = ['--cni-bin-dir', `${join(node.folder, 'bin')},${debianPlugins}`]
   const inside = [process.execPath, main, 'cni', ...args, ...folders, ...bins]
-  const env = { PATH: process.env['PATH'] ?? '' }
+  const env = { PATH: process.env['PATH'] ?? '', NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? '' }
   const run = await runProgram('/usr/sbin/ip', ['netns', 'exec', node.netns.name, ...inside], {
     env,
     timeoutMs: 60_000,

@@ -4,7 +4,7 @@ import net from 'node:net'
 import path from 'node:path'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { NftMonitor, runProgram } from '../../../../src/host/index.ts'
+import { type NftCommit, NftMonitor, runProgram } from '../../../../src/host/index.ts'
 import { silentLogger } from '../../../../src/observe/logger.ts'
 import { until } from '../../../helpers/until.ts'
 import { NftablesNode, nodeIp, tcp, timeoutSeconds } from './nftables-node.ts'
@@ -56,10 +56,10 @@ async function killUnderLoad(node: NftablesNode) {
   const end = await startLoad()
   await sleep(300)
   const before = await node.snapshot()
-  let commits = 0
+  const commits: NftCommit['changes'][] = []
   const gaps: string[] = []
   const monitor = new NftMonitor(silentLogger)
-  monitor.subscribe({ onCommit: () => void commits++, onGap: () => gaps.push('gap') })
+  monitor.subscribe({ onCommit: ({ changes }) => void commits.push(changes), onGap: () => gaps.push('gap') })
   await monitor.start()
   await until('the monitor listens', () => gaps.length > 0, 20_000)
   await node.killAgent()
