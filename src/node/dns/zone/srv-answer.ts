@@ -24,6 +24,7 @@ export function* planSrv(
   count: number,
   ttl: number,
 ): Generator<void, PlannedAnswer> {
+  if (count === 1) return planOnlySrv(name, targets, ttl)
   const weight = Math.max(1, Math.floor(100 / count))
   const answer = new BoundedRecords()
   const additional = new BoundedRecords()
@@ -39,6 +40,17 @@ export function* planSrv(
     yield
   }
   return { type: recordType.SRV, answer: answer.records, additional: additional.records }
+}
+
+/** Most names of endpoints have one target: no record is repeated, and the answer is short. */
+function planOnlySrv(name: WireName, targets: Iterable<Target>, ttl: number): PlannedAnswer {
+  const answer: DnsRecord[] = []
+  const additional: DnsRecord[] = []
+  for (const { port, name: target, address } of targets) {
+    answer.push(makeRecord(name, recordType.SRV, ttl, srvData(0, 100, port, target)))
+    additional.push(addressRecord(target, ttl, address))
+  }
+  return { type: recordType.SRV, answer, additional }
 }
 
 /** Returns the distinct records, until they are longer than an answer may be. */
