@@ -6,54 +6,37 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { openMemoryStore } from '../../src/api/store/index.ts'
 import { askStatus } from '../../src/app/commands/ask-agent.ts'
 import { writeKubeconfigs } from '../../src/app/composition/cluster-files.ts'
-import { composeAgent } from '../../src/app/composition/compose-agent.ts'
-import { createContext } from '../../src/app/context.ts'
-import { Lifecycle } from '../../src/app/lifecycle/lifecycle.ts'
-import { optionGroups } from '../../src/app/option-groups.ts'
 import { runCli } from '../../src/cli/run-cli.ts'
 import { ApiClient, loadKubeconfig } from '../../src/client/index.ts'
-import { loadOptions } from '../../src/config/index.ts'
 import { HttpClusterApi } from '../../src/demo/http-cluster-api.ts'
 import { Lab, nodeAddress } from '../../src/demo/lab.ts'
 import { createWebService } from '../../src/demo/web-service.ts'
 import { applySysctls, nodeSysctls, runProgram } from '../../src/host/index.ts'
 import { createDialect } from '../../src/model/dialect.ts'
 import { silentLogger } from '../../src/observe/index.ts'
-import { cidrOf, ipOf } from '../helpers/addresses.ts'
 import { httpGet } from '../helpers/http-get.ts'
+import { labNode, startLabAgent } from '../helpers/lab-agent.ts'
 import { startLabApi } from '../helpers/lab-api.ts'
 import { asReady } from '../helpers/lab-rollout.ts'
 import { untilAsync } from '../helpers/until.ts'
 import { questionBytes } from '../helpers/upstream-messages.ts'
 
 const dialect = createDialect('platform')
-const dataDir = '/run/platnet-test'
-const kubeconfig = `${dataDir}/admin.kubeconfig`
-const controlSocket = `${dataDir}/control.sock`
-const port = 6443
+const { identity, kubeconfig, controlSocket, port } = labNode
 const clusterDns = '10.96.0.10'
 const patientMs = 30_000
-const identity = { dataDir, bindAddress: ipOf('0.0.0.0'), serviceCidrs: [cidrOf('10.96.0.0/12')], nodeName: 'node-1' }
 const log: string[] = []
 
 const startApi = () => startLabApi({ identity, dialect, store: openMemoryStore({ log: silentLogger }), port })
 
-async function startAgent(): Promise<Lifecycle> {
+function startAgent() {
   const flags = {
-    dataDir,
-    kubeconfig: `${dataDir}/agent.kubeconfig`,
-    controlSocket,
-    nodeName: 'node-1',
+    kubeconfig: `${identity.dataDir}/agent.kubeconfig`,
     nodeIp: nodeAddress,
     components: 'proxy,dns,registration',
     logFormat: 'json',
   }
-  const options = loadOptions(optionGroups, { command: 'agent', flags })
-  const context = await createContext(async () => options, {}, { fd: -1, write: (line) => log.push(line) })
-  const deadlines = { startDeadlineMs: 30_000, stopDeadlineMs: 30_000 }
-  const lifecycle = new Lifecycle(await composeAgent(context), { log: silentLogger, ...deadlines })
-  await lifecycle.start()
-  return lifecycle
+  return startLabAgent(flags, (line) => log.push(line))
 }
 
 async function dig(netns: string, ...args: readonly string[]): Promise<string> {

@@ -2,13 +2,8 @@
 // Prints what was seen as one line of JSON; the test judges it.
 import { openMemoryStore } from '../../src/api/store/index.ts'
 import { writeKubeconfigs } from '../../src/app/composition/cluster-files.ts'
-import { composeAgent } from '../../src/app/composition/compose-agent.ts'
-import { createContext } from '../../src/app/context.ts'
-import { Lifecycle } from '../../src/app/lifecycle/lifecycle.ts'
-import { optionGroups } from '../../src/app/option-groups.ts'
 import { runCli } from '../../src/cli/run-cli.ts'
 import { ApiClient, loadKubeconfig } from '../../src/client/index.ts'
-import { loadOptions } from '../../src/config/index.ts'
 import { HttpClusterApi } from '../../src/demo/http-cluster-api.ts'
 import { clientSources, Lab, nodeAddress, type Pod } from '../../src/demo/lab.ts'
 import { RuleMonitor, readRules } from '../../src/demo/rule-monitor.ts'
@@ -16,7 +11,7 @@ import { createWebService } from '../../src/demo/web-service.ts'
 import { applySysctls, nodeSysctls, runProgram } from '../../src/host/index.ts'
 import { createDialect, type DialectName } from '../../src/model/dialect.ts'
 import { silentLogger } from '../../src/observe/index.ts'
-import { cidrOf, ipOf } from '../helpers/addresses.ts'
+import { labNode, startLabAgent } from '../helpers/lab-agent.ts'
 import { startLabApi } from '../helpers/lab-api.ts'
 import { asReady } from '../helpers/lab-rollout.ts'
 import { until, untilAsync } from '../helpers/until.ts'
@@ -24,12 +19,8 @@ import { until, untilAsync } from '../helpers/until.ts'
 const dialectName: DialectName = process.argv[2] === 'kubernetes' ? 'kubernetes' : 'platform'
 const dialect = createDialect(dialectName)
 const proxyMode = process.argv[3] ?? 'iptables'
-const dataDir = '/run/platnet-test'
-const kubeconfig = `${dataDir}/admin.kubeconfig`
-const controlSocket = `${dataDir}/control.sock`
-const port = 6443
+const { identity, kubeconfig, controlSocket, port } = labNode
 
-const identity = { dataDir, bindAddress: ipOf('0.0.0.0'), serviceCidrs: [cidrOf('10.96.0.0/12')], nodeName: 'node-1' }
 const scope = { signal: new AbortController().signal }
 const store = openMemoryStore({ log: silentLogger })
 
@@ -37,25 +28,9 @@ const startApi = () => startLabApi({ identity, dialect, store, port })
 
 const logLines: string[] = []
 
-/** An agent with the options of `platnet agent`, its log kept. */
-async function startAgent(): Promise<Lifecycle> {
-  const cni = { cniConfDir: `${dataDir}/net.d`, cniCacheDir: `${dataDir}/cni` }
-  const flags = {
-    ...cni,
-    proxyMode,
-    dataDir,
-    kubeconfig,
-    controlSocket,
-    nodeName: 'node-1',
-    logLevel: 'debug',
-    logFormat: 'json',
-  }
-  const options = loadOptions(optionGroups, { command: 'agent', flags })
-  const context = await createContext(async () => options, {}, { fd: -1, write: (line) => logLines.push(line) })
-  const deadlines = { startDeadlineMs: 10_000, stopDeadlineMs: 10_000 }
-  const lifecycle = new Lifecycle(await composeAgent(context), { log: silentLogger, ...deadlines })
-  await lifecycle.start()
-  return lifecycle
+/** The log is kept. */
+function startAgent() {
+  return startLabAgent({ proxyMode, logLevel: 'debug', logFormat: 'json' }, (line) => logLines.push(line))
 }
 
 /** A command of the operator, who asks the agent over its control socket. */

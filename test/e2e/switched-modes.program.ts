@@ -3,11 +3,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openMemoryStore } from '../../src/api/store/index.ts'
 import { writeKubeconfigs } from '../../src/app/composition/cluster-files.ts'
-import { composeAgent } from '../../src/app/composition/compose-agent.ts'
-import { createContext } from '../../src/app/context.ts'
-import { Lifecycle } from '../../src/app/lifecycle/lifecycle.ts'
-import { optionGroups } from '../../src/app/option-groups.ts'
-import { loadOptions } from '../../src/config/index.ts'
 import { HttpClusterApi } from '../../src/demo/http-cluster-api.ts'
 import { insideNetns, Lab, nodeAddress, type Pod } from '../../src/demo/lab.ts'
 import { RuleMonitor } from '../../src/demo/rule-monitor.ts'
@@ -15,40 +10,19 @@ import { createWebService } from '../../src/demo/web-service.ts'
 import { applySysctls, nodeSysctls, runProgram } from '../../src/host/index.ts'
 import { createDialect } from '../../src/model/dialect.ts'
 import { silentLogger } from '../../src/observe/index.ts'
-import { cidrOf, ipOf } from '../helpers/addresses.ts'
+import { labNode, startLabAgent } from '../helpers/lab-agent.ts'
 import { startLabApi } from '../helpers/lab-api.ts'
 import { asReady } from '../helpers/lab-rollout.ts'
 import { untilAsync } from '../helpers/until.ts'
 
 const dialect = createDialect('kubernetes')
-const dataDir = '/run/platnet-test'
-const kubeconfig = `${dataDir}/admin.kubeconfig`
-const controlSocket = `${dataDir}/control.sock`
-const port = 6443
-const identity = { dataDir, bindAddress: ipOf('0.0.0.0'), serviceCidrs: [cidrOf('10.96.0.0/12')], nodeName: 'node-1' }
+const { identity, kubeconfig, controlSocket, port } = labNode
 const scope = { signal: new AbortController().signal }
 const store = openMemoryStore({ log: silentLogger })
 const fillers = 60
 
-async function startAgent(proxyMode: string): Promise<Lifecycle> {
-  const cni = { cniConfDir: `${dataDir}/net.d`, cniCacheDir: `${dataDir}/cni` }
-  const components = ['proxy']
-  const flags = {
-    ...cni,
-    components,
-    proxyMode,
-    dataDir,
-    kubeconfig,
-    controlSocket,
-    nodeName: 'node-1',
-    console: false,
-  }
-  const options = loadOptions(optionGroups, { command: 'agent', flags })
-  const context = await createContext(async () => options, {}, { fd: -1, write: () => {} })
-  const deadlines = { startDeadlineMs: 10_000, stopDeadlineMs: 10_000 }
-  const lifecycle = new Lifecycle(await composeAgent(context), { log: silentLogger, ...deadlines })
-  await lifecycle.start()
-  return lifecycle
+function startAgent(proxyMode: string) {
+  return startLabAgent({ components: ['proxy'], proxyMode, console: false })
 }
 
 async function textOf(program: string, ...args: readonly string[]): Promise<string> {

@@ -1,6 +1,8 @@
 import { randomInt } from 'node:crypto'
+import { once } from 'node:events'
 import { existsSync, mkdtempSync } from 'node:fs'
 import { createServer } from 'node:http'
+import { type ClientHttp2Session, connect } from 'node:http2'
 import { type AddressInfo, createConnection } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -10,6 +12,7 @@ import type { ServedRequest } from '../../src/node/ingress/driver.ts'
 import { HaproxyDriver, type HaproxyParts } from '../../src/node/ingress/haproxy/driver.ts'
 import { HaproxyProcess } from '../../src/node/ingress/haproxy/process.ts'
 import { createRecordingLogger } from './recording-logger.ts'
+import { createSelfSigned } from './self-signed.ts'
 
 const loopback = '127.0.0.1' as Ip
 
@@ -51,6 +54,17 @@ export class HaproxyLab {
       ...settings,
     }
     this.driver = new HaproxyDriver(this.parts)
+  }
+
+  /** Applies a table with a certificate for all hosts and opens a connection of HTTP/2 to it. */
+  async openSession(table: RoutingTable): Promise<ClientHttp2Session> {
+    const { cert, key } = createSelfSigned()
+    const certificate = { secret: 'a/b', hosts: [], fingerprint: 'a', chainPem: cert, keyPem: key, notAfterMs: 0 }
+    const whole = { ...table, certificates: [certificate] }
+    await this.driver.apply(whole, wholeChange(whole))
+    const session = connect(`https://127.0.0.1:${this.httpsPort}`, { rejectUnauthorized: false })
+    await once(session, 'remoteSettings')
+    return session
   }
 
   /** Makes the driver that an agent has after it started again, with other settings if need be. */

@@ -14,11 +14,15 @@ import {
 import { routingTable } from '../../../helpers/routing-tables.ts'
 import { until } from '../../../helpers/until.ts'
 
+function tableOf(servers: EchoServers) {
+  return withEndpoints(routingTable({ 'a.example.com': { prefix: ['/'] } }), () => servers.ports)
+}
+
 describe('An address that another program has', { skip: haproxySkipReason() }, () => {
   test('keeps haproxy from no other one; health says so, and it is served once it is free', async () => {
     await using lab = await HaproxyLab.create()
     using servers = await EchoServers.start(1)
-    const table = withEndpoints(routingTable({ 'a.example.com': { prefix: ['/'] } }), () => servers.ports)
+    const table = tableOf(servers)
     const other = createServer().listen(lab.httpsPort, '127.0.0.1')
     await once(other, 'listening')
     await lab.driver.start()
@@ -42,7 +46,7 @@ describe('An address that another program has', { skip: haproxySkipReason() }, (
   test('that a reload would take is left out, and the other ones are served on', async () => {
     await using lab = await HaproxyLab.create()
     using servers = await EchoServers.start(1)
-    const table = withEndpoints(routingTable({ 'a.example.com': { prefix: ['/'] } }), () => servers.ports)
+    const table = tableOf(servers)
     await lab.driver.start()
     await lab.driver.apply(table, wholeChange(table))
     const other = createServer().listen(0, '127.0.0.1')

@@ -2,14 +2,13 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, request, type Server } from 'node:http'
-import { type ClientHttp2Session, connect } from 'node:http2'
+import type { ClientHttp2Session } from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { HaproxyLab, haproxySkipReason, testLimits, wholeChange, withEndpoints } from '../../../helpers/haproxy-lab.ts'
+import { HaproxyLab, haproxySkipReason, testLimits, withEndpoints } from '../../../helpers/haproxy-lab.ts'
 import { routingTable } from '../../../helpers/routing-tables.ts'
-import { createSelfSigned } from '../../../helpers/self-signed.ts'
 import { until } from '../../../helpers/until.ts'
 
 const host = 'a.example.com'
@@ -41,15 +40,8 @@ describe('haproxy limits bodies', { skip: haproxySkipReason() }, () => {
     lab = await HaproxyLab.create({ accessLog: 1, limits: { ...testLimits, maxBodyBytes: limit } })
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     const { port } = server.address() as AddressInfo
-    const { cert, key } = createSelfSigned()
-    const certificate = { secret: 'a/b', hosts: [], fingerprint: 'a', chainPem: cert, keyPem: key, notAfterMs: 0 }
-    const table = withEndpoints(routingTable({ [host]: { prefix: ['/'] }, '*.example.org': { prefix: ['/'] } }), () => [
-      port,
-    ])
-    const whole = { ...table, certificates: [certificate] }
-    await lab.driver.apply(whole, wholeChange(whole))
-    session = connect(`https://127.0.0.1:${lab.httpsPort}`, { rejectUnauthorized: false })
-    await once(session, 'remoteSettings')
+    const hosts = { [host]: { prefix: ['/'] }, '*.example.org': { prefix: ['/'] } }
+    session = await lab.openSession(withEndpoints(routingTable(hosts), () => [port]))
   })
   after(async () => {
     session.destroy()

@@ -2,14 +2,13 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
-import { type ClientHttp2Session, connect, createServer as createHttp2Server, type ServerHttp2Stream } from 'node:http2'
+import { type ClientHttp2Session, createServer as createHttp2Server, type ServerHttp2Stream } from 'node:http2'
 import { type AddressInfo, createConnection, type Server as NetServer } from 'node:net'
 import { after, before, describe, test } from 'node:test'
 import type { Ip } from '../../../../src/model/ip.ts'
 import type { Backend } from '../../../../src/model/routing-table.ts'
-import { HaproxyLab, haproxySkipReason, wholeChange } from '../../../helpers/haproxy-lab.ts'
+import { HaproxyLab, haproxySkipReason } from '../../../helpers/haproxy-lab.ts'
 import { routingTable } from '../../../helpers/routing-tables.ts'
-import { createSelfSigned } from '../../../helpers/self-signed.ts'
 
 const loopback = '127.0.0.1' as Ip
 
@@ -69,12 +68,7 @@ describe('haproxy speaks the protocols of clients and endpoints', { skip: haprox
       endpoints: [{ ip: loopback, port: index === 1 ? grpcPort : tunnelPort }],
     })
     const backends = new Map(Array.from(table.backends.values(), of).map((backend) => [backend.id, backend]))
-    const { cert, key } = createSelfSigned()
-    const certificate = { secret: 'a/b', hosts: [], fingerprint: 'a', chainPem: cert, keyPem: key, notAfterMs: 0 }
-    const whole = { ...table, backends, certificates: [certificate] }
-    await lab.driver.apply(whole, wholeChange(whole))
-    session = connect(`https://127.0.0.1:${lab.httpsPort}`, { rejectUnauthorized: false })
-    await once(session, 'remoteSettings')
+    session = await lab.openSession({ ...table, backends })
   })
   after(async () => {
     session.destroy()
