@@ -197,7 +197,7 @@ async function observe() {
   }
 
   const scrape = async (headers: Record<string, string>, file?: string) => {
-    const access = file === undefined ? undefined : await loadKubeconfig(`${dataDir}/${file}`)
+    const access = file === undefined ? undefined : await loadKubeconfig(`${identity.dataDir}/${file}`)
     const { clientCertificate: cert, clientKey: key } = access ?? {}
     const tls = { rejectUnauthorized: false, ...(cert && { cert }), ...(key && { key }) }
     return (await httpGet({ host: nodeAddress, port: 10_250, path: '/metrics', headers, ca: '', ...tls })).status
