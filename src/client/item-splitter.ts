@@ -36,6 +36,8 @@ export class ItemSplitter {
   *push(chunk: Buffer): Generator<SplitItem> {
     let start = 0
     for (let at = 0; at < chunk.length; at += 1) {
+      if (this.#inItems && this.#depth > itemsDepth) at = this.#skipInItem(chunk, at)
+      if (at === chunk.length) break
       if (this.#inString) at = this.#skipString(chunk, at)
       else if (isClosing(chunk[at])) {
         if (this.#close()) {
@@ -48,18 +50,30 @@ export class ItemSplitter {
     this.#current().keep(chunk.subarray(start))
   }
 
-  /** The index of the last byte that belongs to the string: its closing quote or the end of the chunk. */
-  #skipString(chunk: Buffer, from: number): number {
-    for (let at = from; at < chunk.length; at += 1) {
+  /** Returns the index of the bracket that ends the item; else the chunk's length. Nearly all bytes of a list pass here. */
+  #skipInItem(chunk: Buffer, from: number): number {
+    let depth = this.#depth
+    let at = this.#inString ? this.#skipString(chunk, from) + 1 : from
+    for (; at < chunk.length; at += 1) {
       const byte = chunk[at]
-      if (this.#escaped) this.#escaped = false
-      else if (byte === backslash) this.#escaped = true
-      else if (byte === quoteByte) {
-        this.#inString = false
-        return at
+      if (byte === quoteByte) at = this.#skipString(chunk, at + 1)
+      else if (byte === openBrace || byte === openBracket) depth += 1
+      else if (isClosing(byte)) {
+        if (depth === itemsDepth + 1) break
+        depth -= 1
       }
     }
-    return chunk.length
+    this.#depth = depth
+    return Math.min(at, chunk.length)
+  }
+
+  /** Returns the index of the last byte that belongs to the string: its closing quote or the end of the chunk. */
+  #skipString(chunk: Buffer, from: number): number {
+    let at = this.#escaped ? from + 1 : from
+    while (at < chunk.length && chunk[at] !== quoteByte) at += chunk[at] === backslash ? 2 : 1
+    this.#escaped = at > chunk.length
+    this.#inString = at >= chunk.length
+    return Math.min(at, chunk.length)
   }
 
   /** Takes any byte but a closing bracket; returns where the bytes not yet kept begin. */
