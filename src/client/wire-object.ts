@@ -16,7 +16,7 @@ export interface WireObject {
 
 export const resourceVersionSchema = z.string().refine(isResourceVersion, 'expected a decimal resourceVersion')
 
-const wireObjectSchema = z.object({
+export const wireObjectSchema = z.object({
   metadata: z.object({
     name: z.string().min(1),
     namespace: z.string().optional(),
@@ -31,8 +31,28 @@ export type ParsedWireObject =
 
 /** The object itself when its identity is sound, else what is wrong with it. */
 export function parseWireObject(json: unknown): ParsedWireObject {
+  if (isSound(json)) return { kind: 'sound', object: json }
   const parsed = wireObjectSchema.safeParse(json)
   if (parsed.success) return { kind: 'sound', object: json as WireObject }
   const faults = parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`)
   return { kind: 'unsound', fault: faults.join('; ') }
+}
+
+/** What the schema accepts, without its results for each field: a list has thousands of objects. */
+function isSound(json: unknown): json is WireObject {
+  const metadata = isObject(json) ? json['metadata'] : undefined
+  if (!isObject(metadata)) return false
+  const { name, namespace, uid, resourceVersion } = metadata
+  return (
+    typeof name === 'string' &&
+    name !== '' &&
+    (namespace === undefined || typeof namespace === 'string') &&
+    (uid === undefined || typeof uid === 'string') &&
+    typeof resourceVersion === 'string' &&
+    isResourceVersion(resourceVersion)
+  )
+}
+
+function isObject(json: unknown): json is Record<string, unknown> {
+  return typeof json === 'object' && json !== null && !Array.isArray(json)
 }

@@ -18,14 +18,15 @@ export const unspecifiedIpv6 = '::' as Ip
 
 export const loopbackIpv4 = '127.0.0.1' as Ip
 
+const canonicalQuad = /^(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?!$)|$)){4}$/
+
 /**
  * Parses an address: dotted quads without leading zeros, RFC 4291 text without a zone. An IPv4-mapped address (`::ffff:10.0.0.1`)
  * becomes the IPv4 address, as in Kubernetes: no IPv6 packet has it as its destination.
  */
 export function parseIp(text: string): Ip | undefined {
-  if (text.includes('%')) return undefined
-  if (ipaddr.IPv4.isValidFourPartDecimal(text)) return hasLeadingZero(text) ? undefined : (text as Ip)
-  if (!text.includes(':')) return undefined
+  if (canonicalQuad.test(text)) return text as Ip
+  if (!text.includes(':') || text.includes('%')) return undefined
   const groups = withoutDots(text)
   if (groups === undefined || !ipaddr.IPv6.isValid(groups)) return undefined
   const address = ipaddr.IPv6.parse(groups)
