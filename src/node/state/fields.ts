@@ -12,8 +12,15 @@ export type JsonRecord = Readonly<Record<string, unknown>>
 const labelPattern = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/
 const subdomainPattern = /^(?=.{1,253}$)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/
 
-function matching(pattern: RegExp, expected: string): Field<string> {
-  return { schema: z.string().regex(pattern), expected }
+/** A text that the pattern matches. */
+export function matching(pattern: RegExp, expected: string): Field<string> {
+  const quick = (json: unknown) => (typeof json === 'string' && pattern.test(json) ? json : undefined)
+  return { schema: z.string().regex(pattern), expected, quick }
+}
+
+/** One of some words. */
+export function oneOf<const Word extends string>(words: readonly [Word, ...Word[]], expected: string): Field<Word> {
+  return { schema: z.enum(words), expected, quick: (json) => words.find((word) => word === json) }
 }
 
 export const dnsLabel = matching(labelPattern, 'a DNS label ([a-z0-9-], at most 63)')
@@ -24,13 +31,26 @@ export const labelValue = matching(
   'a label value ([A-Za-z0-9_.-], at most 63)',
 )
 
-export const portNumber: Field<number> = { schema: z.int().min(1).max(65535), expected: 'a port from 1 to 65535' }
-const protocol: Field<Protocol> = { schema: z.enum(['TCP', 'UDP', 'SCTP']), expected: 'TCP, UDP or SCTP' }
-export const flag: Field<boolean> = { schema: z.boolean(), expected: 'true or false' }
-export const record: Field<JsonRecord> = { schema: z.custom<JsonRecord>(isRecord), expected: 'an object' }
+export const portNumber: Field<number> = {
+  schema: z.int().min(1).max(65535),
+  expected: 'a port from 1 to 65535',
+  quick: (json) => (Number.isInteger(json) && Number(json) >= 1 && Number(json) <= 65535 ? Number(json) : undefined),
+}
+const protocol: Field<Protocol> = oneOf(['TCP', 'UDP', 'SCTP'], 'TCP, UDP or SCTP')
+export const flag: Field<boolean> = {
+  schema: z.boolean(),
+  expected: 'true or false',
+  quick: (json) => (typeof json === 'boolean' ? json : undefined),
+}
+export const record: Field<JsonRecord> = {
+  schema: z.custom<JsonRecord>(isRecord),
+  expected: 'an object',
+  quick: (json) => (isRecord(json) ? json : undefined),
+}
 export const list: Field<readonly unknown[]> = {
   schema: z.custom<readonly unknown[]>((json) => Array.isArray(json)),
   expected: 'a list',
+  quick: (json) => (Array.isArray(json) ? json : undefined),
 }
 
 /** An address at which a Service or an endpoint may be: nothing sends traffic to this node itself, its link or a metadata server. */
@@ -42,6 +62,7 @@ export const workloadAddress: Field<Ip> = {
     return z.NEVER
   }),
   expected: 'an IP address (ordinary unicast: no loopback, link-local, multicast, metadata server)',
+  quick: (json) => (typeof json === 'string' ? parseWorkloadIp(json) : undefined),
 }
 
 /** Old objects may say `172.30.0.041`, which is read as decimal wherever Kubernetes reads it; a program of iptables would take it for octal. */

@@ -1,4 +1,3 @@
-import { z } from 'zod'
 import { objectKey } from '../../model/api-object.ts'
 import type { Dialect } from '../../model/dialect.ts'
 import type { Endpoint, EndpointPort, EndpointSlice } from '../../model/endpoint-slice.ts'
@@ -6,10 +5,7 @@ import { type Ip, type IpFamily, ipFamily } from '../../model/ip.ts'
 import * as fields from './fields.ts'
 import type { Field, FieldReader, Parsed } from './problem.ts'
 
-const addressType: Field<IpFamily | 'FQDN'> = {
-  schema: z.enum(['IPv4', 'IPv6', 'FQDN']),
-  expected: 'IPv4, IPv6 or FQDN',
-}
+const addressType: Field<IpFamily | 'FQDN'> = fields.oneOf(['IPv4', 'IPv6', 'FQDN'], 'IPv4, IPv6 or FQDN')
 
 /**
  * An EndpointSlice of the API as this node uses it. Only the first address of an endpoint has traffic; the others are kept for names. Ports and endpoints that cannot be used are left out and reported. No value and no problem: a slice that belongs to

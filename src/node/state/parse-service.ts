@@ -9,18 +9,18 @@ import type { Field, FieldReader, Parsed } from './problem.ts'
 const defaultAffinitySeconds = 10_800
 const maxExternalWays = 10_000
 
-const serviceType: Field<ServiceType> = {
-  schema: z.enum(['ClusterIP', 'NodePort', 'LoadBalancer', 'ExternalName']),
-  expected: 'ClusterIP, NodePort, LoadBalancer or ExternalName',
-}
-const trafficPolicy: Field<TrafficPolicy> = { schema: z.enum(['Cluster', 'Local']), expected: 'Cluster or Local' }
-const affinity: Field<'None' | 'ClientIP'> = { schema: z.enum(['None', 'ClientIP']), expected: 'None or ClientIP' }
+const serviceType: Field<ServiceType> = fields.oneOf(
+  ['ClusterIP', 'NodePort', 'LoadBalancer', 'ExternalName'],
+  'ClusterIP, NodePort, LoadBalancer or ExternalName',
+)
+const trafficPolicy: Field<TrafficPolicy> = fields.oneOf(['Cluster', 'Local'], 'Cluster or Local')
+const affinity: Field<'None' | 'ClientIP'> = fields.oneOf(['None', 'ClientIP'], 'None or ClientIP')
 const affinitySeconds: Field<number> = { schema: z.int().min(1).max(86_400), expected: 'seconds from 1 to 86400' }
-const ipMode: Field<'VIP' | 'Proxy'> = { schema: z.enum(['VIP', 'Proxy']), expected: 'VIP or Proxy' }
-const appProtocol: Field<string> = {
-  schema: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._/-]{0,316}$/),
-  expected: 'an application protocol ([A-Za-z0-9._/-])',
-}
+const ipMode: Field<'VIP' | 'Proxy'> = fields.oneOf(['VIP', 'Proxy'], 'VIP or Proxy')
+const appProtocol: Field<string> = fields.matching(
+  /^[A-Za-z0-9][A-Za-z0-9._/-]{0,316}$/,
+  'an application protocol ([A-Za-z0-9._/-])',
+)
 const externalName: Field<string> = {
   schema: z
     .string()

@@ -25,6 +25,11 @@ export function formatProblem({ object, field, expected, found }: Problem): stri
 export interface Field<Value> {
   readonly schema: z.ZodType<Value>
   readonly expected: string
+  /**
+   * Reads what nearly every object holds, in a tenth of the schema's time; what it leaves undefined the schema judges. Both
+   * read a value alike.
+   */
+  readonly quick?: (json: unknown) => Value | undefined
 }
 
 /** Reads the fields of one object and remembers what was wrong with them. */
@@ -38,6 +43,8 @@ export class FieldReader {
 
   /** The value, or undefined and a problem. */
   required<Value>(field: Field<Value>, json: unknown, path: string): Value | undefined {
+    const quick = field.quick?.(json)
+    if (quick !== undefined) return quick
     const parsed = field.schema.safeParse(json)
     if (parsed.success) return parsed.data
     this.report(path, field.expected, json)

@@ -5,6 +5,7 @@ import {
   type InformerHandler,
   type InformerTiming,
   type ObjectIdentity,
+  parseWireObject,
   type WireObject,
 } from '../../client/index.ts'
 import type { Component } from '../../loop/component.ts'
@@ -37,6 +38,7 @@ export function createStateSources(options: StateSourceOptions): readonly Compon
       client,
       collection,
       handler,
+      reduce: (json) => handler.readListed(json),
       log: log.child(resource),
       tracer,
       ...(timing !== undefined && { timing }),
@@ -47,6 +49,18 @@ export function createStateSources(options: StateSourceOptions): readonly Compon
 function collectionOf(resource: WatchedResource, dialect: Dialect): Collection {
   const group = resource === 'endpointslices' ? dialect.groups.discovery : ''
   return { resource: { group, version: 'v1', resource } }
+}
+
+/** Stands for an object of a list that was read as soon as it had come. */
+class ListedObject {
+  readonly metadata: WireObject['metadata']
+  readonly stored: StoredObject
+  readonly [field: string]: unknown
+
+  constructor({ name, namespace, uid, resourceVersion }: WireObject['metadata'], stored: StoredObject) {
+    this.metadata = { name, namespace, uid, resourceVersion }
+    this.stored = stored
+  }
 }
 
 /** Parses what one informer hands over and writes it to the state. */
@@ -69,11 +83,22 @@ class ResourceFeed implements InformerHandler {
       .filter((stored) => stored !== undefined)
     const slice = new TimeSlice()
     for (const item of items) {
-      const object = this.#prepareOrStored(item)
+      const object = item instanceof ListedObject ? item.stored : this.#prepareOrStored(item)
       if (object !== undefined) objects.push(object)
       if (slice.spent) await slice.pause()
     }
     this.#options.state.replace(this.#resource, objects, resourceVersion)
+  }
+
+  /** Returns the JSON itself where it cannot be read: `onReplace` decides about it. */
+  readListed(json: unknown): unknown {
+    const parsed = parseWireObject(json)
+    if (parsed.kind === 'unsound') return json
+    try {
+      return new ListedObject(parsed.object.metadata, this.#prepare(parsed.object))
+    } catch {
+      return json
+    }
   }
 
   onEvent(
@@ -95,9 +120,7 @@ class ResourceFeed implements InformerHandler {
   #prepareOrStored(item: WireObject): StoredObject | undefined {
     const { state } = this.#options
     try {
-      const object = this.#read(item)
-      state.prepare(this.#resource, [object])
-      return object
+      return this.#prepare(item)
     } catch (error) {
       const { namespace, name } = item.metadata
       this.#options.log.warn('an object could not be put into the cache', {
@@ -107,6 +130,12 @@ class ResourceFeed implements InformerHandler {
       })
       return state.stored(this.#resource, keyOf(item))
     }
+  }
+
+  #prepare(object: WireObject): StoredObject {
+    const read = this.#read(object)
+    this.#options.state.prepare(this.#resource, [read])
+    return read
   }
 
   /** A version that stands in the state already is not parsed, and not complained about, again. */
