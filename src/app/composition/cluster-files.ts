@@ -2,6 +2,7 @@ import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
 import { makeFolder } from '../../host/index.ts'
 import { bigIntToIp, type Cidr, cidrRange, type Ip, parseIp, unspecifiedIpv4 } from '../../model/ip.ts'
+import { specialKindOf } from '../../model/special-addresses.ts'
 import {
   type ClusterCa,
   ensureCertificate,
@@ -190,7 +191,10 @@ function reachableAddresses(bindAddress: Ip): Ip[] {
   const loopback = ['127.0.0.1', '::1']
   const own = Object.values(networkInterfaces()).flatMap((addresses) => addresses?.map(({ address }) => address) ?? [])
   const candidates = isWildcard(bindAddress) ? [...loopback, ...own] : [...loopback, bindAddress]
-  return [...new Set(candidates.map(parseIp).filter((ip) => ip !== undefined))]
+  const ips = candidates.map(parseIp).filter((ip) => ip !== undefined)
+  // Each pod's link brings a link-local address, and a certificate that had to name it would be issued anew at each start. No client reaches
+  // a server by such an address without the name of a link.
+  return [...new Set(ips.filter((ip) => specialKindOf(ip) !== 'link-local'))]
 }
 
 function firstAddress(cidr: Cidr): Ip {
