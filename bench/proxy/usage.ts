@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 /** What the program and its children hold and have used: MiB resident, seconds of CPU. */
 export function usageOf(pid: number): { readonly residentMiB: number; readonly cpuSeconds: number } {
   const pids = [pid, ...descendants(pid)]
-  const sum = (read: (pid: number) => number) => pids.reduce((total, one) => total + read(one), 0)
+  const sum = (read: (pid: number) => number) => pids.reduce((total, one) => total + (ifThere(() => read(one)) ?? 0), 0)
   return { residentMiB: sum(residentMiB), cpuSeconds: sum(cpuSeconds) }
 }
 
@@ -13,10 +13,23 @@ export function kernelMemoryMiB(): number {
 }
 
 function descendants(pid: number): number[] {
-  const children = readdirSync(`/proc/${pid}/task`).flatMap((task) =>
-    readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8').split(' ').filter(Boolean).map(Number),
+  const tasks = ifThere(() => readdirSync(`/proc/${pid}/task`)) ?? []
+  const children = tasks.flatMap((task) =>
+    (ifThere(() => readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8')) ?? '')
+      .split(' ')
+      .filter(Boolean)
+      .map(Number),
   )
   return children.flatMap((child) => [child, ...descendants(child)])
+}
+
+/** Processes and threads end while they are read. */
+function ifThere<Value>(read: () => Value): Value | undefined {
+  try {
+    return read()
+  } catch {
+    return undefined
+  }
 }
 
 function residentMiB(pid: number): number {
