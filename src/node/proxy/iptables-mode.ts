@@ -1,6 +1,7 @@
 import type { ObjectKey } from '../../model/api-object.ts'
 import type { IpFamily } from '../../model/ip.ts'
 import type { XorHash } from '../../model/xor-hash.ts'
+import { ruleCount } from '../../netfilter/count-size.ts'
 import { proxyHooks } from '../../netfilter/hooks.ts'
 import { lowerService, type ServiceRules } from '../../netfilter/lower-service.ts'
 import { ProxyRuleset } from '../../netfilter/proxy-ruleset.ts'
@@ -24,6 +25,7 @@ type Writer = Pick<RulesWriter, 'recognises' | 'isUnhooked' | 'sync' | 'write' |
 export class IptablesMode implements ProxyMode {
   readonly name = 'iptables'
   readonly why: string
+  readonly sizeCount = ruleCount
   readonly #family: IpFamily
   readonly #writer: Writer
 

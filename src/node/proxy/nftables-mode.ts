@@ -1,5 +1,6 @@
 import type { ObjectKey } from '../../model/api-object.ts'
 import type { XorHash } from '../../model/xor-hash.ts'
+import { elementCount } from '../../netfilter/nft/count-elements.ts'
 import { ElementIndex } from '../../netfilter/nft/element-index.ts'
 import type { ElementRuleset } from '../../netfilter/nft/element-ruleset.ts'
 import { lowerToElements } from '../../netfilter/nft/lower-elements.ts'
@@ -27,6 +28,7 @@ export interface NftablesModeParts {
 export class NftablesMode implements ProxyMode {
   readonly name = 'nftables'
   readonly why: string
+  readonly sizeCount = elementCount
   readonly #parts: NftablesModeParts
 
   constructor(parts: NftablesModeParts) {

@@ -113,7 +113,7 @@ export const proxyOptions = declareOptions({
     reload: 'restart',
     commands,
     description:
-      'A Service that would have more rules in the kernel is set aside: an endpoint of a port has 3, with session affinity 14; 0 for no limit',
+      'A Service that would have more rules in the kernel is set aside: an endpoint of a port has 3, with session affinity 14. With --proxy-mode nftables elements are counted, for an endpoint one for each address of the port, with session affinity two. 0 for no limit',
   },
   affinityForm: {
     schema: z.enum(['recent', 'ipset'], { error: 'expected recent or ipset' }),

@@ -20,7 +20,7 @@ export interface ProxyPlaneParts {
   readonly tracer?: Tracer
   /** Time between the starts of two writes, unless an endpoint goes; by default twice what the last one took, at most a second. */
   readonly minGapMs?: (lastRunMs: number) => number
-  /** A Service that would have more rules (as `countRules` counts them) is set aside; no limit by default. */
+  /** A Service that would have more rules, or elements in the mode nftables, is set aside; no limit by default. */
   readonly maxServiceRules?: number
   /** Called once with each Service that is set aside, beside the log. */
   readonly onRefused?: (refusal: Refusal) => void

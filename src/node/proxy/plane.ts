@@ -40,7 +40,8 @@ export class ProxyPlane implements Component {
   constructor(parts: ProxyPlaneParts) {
     const { settings, state, mode, minGapMs = (lastRunMs: number) => Math.min(2 * lastRunMs, maxGapMs) } = parts
     const hashFormat = mode.hashFormat.bind(mode)
-    const plans = new ServicePlans(state, settings, { maxRules: parts.maxServiceRules, hashFormat })
+    const { sizeCount } = mode
+    const plans = new ServicePlans(state, settings, { maxSize: parts.maxServiceRules, sizeCount, hashFormat })
     this.#refused = new RefusedServices({ ...parts, onDue: () => this.#runner.request() })
     const { setAside } = this.#refused
     const queue = mode.createQueue({ settings, planOf: (service) => plans.get(service), setAside })
@@ -145,9 +146,9 @@ export class ProxyPlane implements Component {
   /** Returns the Services that may be written. What the kernel has of the others stays, and no caller waits for them. */
   #leaveOutTooLarge(keys: readonly ObjectKey[]): readonly ObjectKey[] {
     return keys.filter((service) => {
-      const rules = this.#plans.tooManyRules(service)
-      if (rules === undefined) return true
-      const reason = `it would have some ${rules} rules, and a Service may have ${this.#parts.maxServiceRules} (--max-service-rules)`
+      const size = this.#plans.tooLarge(service)
+      if (size === undefined) return true
+      const reason = `it would have some ${size}, and a Service may have ${this.#parts.maxServiceRules} (--max-service-rules)`
       this.#queue.drop(service)
       this.#refused.refuse({ service, reason, isTooLarge: true })
       this.#pending.settle([service])

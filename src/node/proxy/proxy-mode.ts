@@ -1,5 +1,6 @@
 import type { ObjectKey } from '../../model/api-object.ts'
 import type { XorHash } from '../../model/xor-hash.ts'
+import type { SizeCount } from '../../netfilter/count-size.ts'
 import type { ProxyRuleSettings } from '../../netfilter/settings.ts'
 import type { TracedPacket, TracedWorld, TraceOutcome } from '../../netfilter/trace/types.ts'
 import type { PlannedService } from './service-plans.ts'
@@ -19,6 +20,7 @@ export interface ProxyMode {
   readonly name: ProxyModeName
   /** The reason for this mode, for users. */
   readonly why: string
+  readonly sizeCount: SizeCount
   /** A hash of what this program makes of sample Services under these settings. */
   hashFormat(settings: ProxyRuleSettings): bigint
   createQueue(parts: ModeQueueParts): ServiceQueue

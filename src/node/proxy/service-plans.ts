@@ -1,13 +1,13 @@
 import { TimeSlice } from '../../loop/time-slice.ts'
 import type { ObjectKey } from '../../model/api-object.ts'
 import { addHash, emptyXorHash, hashItem, removeHash, type XorHash } from '../../model/xor-hash.ts'
-import { countRules } from '../../netfilter/count-rules.ts'
+import { countSize, type SizeCount } from '../../netfilter/count-size.ts'
 import type { Frontend } from '../../netfilter/frontend.ts'
 import type { ProxyRuleSettings } from '../../netfilter/settings.ts'
 import type { NodeState } from '../state/index.ts'
 import { lostEndpoints } from './endpoint-changes.ts'
 import { type ClaimedService, type PlanNode, planFrontends } from './plan.ts'
-import { ruleUpperBound } from './rule-bound.ts'
+import { sizeUpperBound } from './size-bound.ts'
 
 /** Times the limit; hints may leave a part of the endpoints to this node. */
 const farBeyond = 4
@@ -36,8 +36,9 @@ export interface PlannedState extends Pick<NodeState, 'slicesOf'> {
 }
 
 interface PlanLimits {
-  /** A Service with more is not planned (`countRules`); no limit by default. */
-  readonly maxRules?: number | undefined
+  /** A Service that is larger is not planned; no limit by default. */
+  readonly maxSize?: number | undefined
+  readonly sizeCount: SizeCount
   /** Hashes the rules that this program makes of Services under these settings; part of the hash of all. */
   readonly hashFormat?: (settings: ProxySettings) => bigint
 }
@@ -53,7 +54,8 @@ export class ServicePlans {
   readonly #plans = new Map<ObjectKey, Planned>()
   /** The results of `planAhead` until the next `refresh`. */
   readonly #plannedAhead = new Map<ObjectKey, readonly Frontend[]>()
-  readonly #maxRules: number
+  readonly #maxSize: number
+  readonly #sizeCount: SizeCount
   readonly #tooLarge = new Map<ObjectKey, number>()
   readonly #hashFormat: (settings: ProxySettings) => bigint
   #objects: XorHash = emptyXorHash
@@ -61,11 +63,12 @@ export class ServicePlans {
   constructor(
     state: PlannedState,
     settings: ProxySettings,
-    { maxRules = Number.POSITIVE_INFINITY, hashFormat = () => 0n }: PlanLimits = {},
+    { maxSize = Number.POSITIVE_INFINITY, sizeCount, hashFormat = () => 0n }: PlanLimits,
   ) {
     this.#state = state
     this.#settings = settings
-    this.#maxRules = maxRules
+    this.#maxSize = maxSize
+    this.#sizeCount = sizeCount
     this.#hashFormat = hashFormat
   }
 
@@ -98,9 +101,10 @@ export class ServicePlans {
     return this.#plans.get(key)
   }
 
-  /** How many rules a Service would have that has more than it may, about; undefined for others. None is planned of it. */
-  tooManyRules(key: ObjectKey): number | undefined {
-    return this.#tooLarge.get(key)
+  /** The size that a Service would have, about, where it is larger than it may be; undefined for others. Nothing of it is planned. */
+  tooLarge(key: ObjectKey): string | undefined {
+    const size = this.#tooLarge.get(key)
+    return size === undefined ? undefined : `${size} ${this.#sizeCount.unit}`
   }
 
   /** Plans these Services anew, in time slices. A change that comes meanwhile is for the next call. */
@@ -112,7 +116,7 @@ export class ServicePlans {
     }
   }
 
-  /** Plans a Service anew. Undefined where it has no address of this family (any more), or too many rules. */
+  /** Plans a Service anew. Undefined where it has no address of this family (any more), or is too large. */
   refresh(key: ObjectKey): PlannedService | undefined {
     const before = this.#plans.get(key)
     const frontends = this.#limited(key)
@@ -138,34 +142,35 @@ export class ServicePlans {
 
   #losesEndpoint(key: ObjectKey): boolean {
     const before = this.#plans.get(key)
-    if (before === undefined || this.#upperBound(key) > this.#maxRules) return false
+    if (before === undefined || this.#upperBound(key) > this.#maxSize) return false
     const frontends = this.#frontendsOf(key)
     this.#plannedAhead.set(key, frontends)
     return lostEndpoints(before.frontends, frontends).length > 0
   }
 
-  /** Nothing of a Service with too many rules; one that is far beyond is not even planned, which would take seconds. */
+  /** Returns nothing of a Service that is too large; one that is far beyond is not even planned, which would take seconds. */
   #limited(key: ObjectKey): readonly Frontend[] {
     this.#tooLarge.delete(key)
     const planned = this.#plannedAhead.get(key)
     this.#plannedAhead.delete(key)
     if (planned !== undefined) return planned
     const most = this.#upperBound(key)
-    if (most > farBeyond * this.#maxRules) {
+    if (most > farBeyond * this.#maxSize) {
       this.#tooLarge.set(key, most)
       return []
     }
     const frontends = this.#frontendsOf(key)
-    const rules = most > this.#maxRules ? countRules(frontends, this.#settings) : most
-    if (rules <= this.#maxRules) return frontends
-    this.#tooLarge.set(key, rules)
+    const size = most > this.#maxSize ? countSize(this.#sizeCount, frontends, this.#settings) : most
+    if (size <= this.#maxSize) return frontends
+    this.#tooLarge.set(key, size)
     return []
   }
 
   /** Counts as if all endpoints of its slices were chosen. */
   #upperBound(key: ObjectKey): number {
     const service = this.#state.service(key)
-    return service === undefined ? 0 : ruleUpperBound(service, this.#state.slicesOf(key), this.#settings)
+    if (service === undefined || this.#maxSize === Number.POSITIVE_INFINITY) return 0
+    return sizeUpperBound(this.#sizeCount, service, this.#state.slicesOf(key), this.#settings)
   }
 
   #frontendsOf(key: ObjectKey): readonly Frontend[] {

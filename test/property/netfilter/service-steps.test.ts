@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { orderCommits } from '../../../src/netfilter/commit-order.ts'
-import { countRules } from '../../../src/netfilter/count-rules.ts'
+import { countSize, ruleCount } from '../../../src/netfilter/count-size.ts'
 import type { Frontend } from '../../../src/netfilter/frontend.ts'
 import { lowerService, type ServiceRules } from '../../../src/netfilter/lower-service.ts'
 import type { Ruleset } from '../../../src/netfilter/ruleset.ts'
@@ -100,7 +100,7 @@ test('no Service has more rules than are counted before they are made, nor many 
       const lists = frontends.some(({ affinity }) => affinity)
         ? [...chains.keys()].filter((name) => name.startsWith('PLAT-SEP-'))
         : []
-      const counted = countRules(frontends, settings)
+      const counted = countSize(ruleCount, frontends, settings)
       assert.ok(made + 10 * lists.length <= counted, `${made} made, ${counted} counted`)
       assert.ok(counted <= made + 10 * lists.length + 16 * frontends.length + 40, `${made} made, ${counted} counted`)
     }),
