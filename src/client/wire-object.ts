@@ -38,7 +38,7 @@ export function parseWireObject(json: unknown): ParsedWireObject {
   return { kind: 'unsound', fault: faults.join('; ') }
 }
 
-/** What the schema accepts, without its results for each field: a list has thousands of objects. */
+/** Tells what the schema accepts, without its results for each field: a list has thousands of objects. */
 function isSound(json: unknown): json is WireObject {
   const metadata = isObject(json) ? json['metadata'] : undefined
   if (!isObject(metadata)) return false

@@ -1,11 +1,11 @@
 import type { Frontend } from './frontend.ts'
 import type { ProxyRuleSettings } from './settings.ts'
 
-/** What decides how large a port of a Service is in the kernel. */
+/** The numbers by which a port of a Service grows in the kernel. */
 export interface PortSize {
   /** Addresses beside the cluster IP. */
   readonly addresses: number
-  /** Those of load balancers among them. */
+  /** Load balancers among these addresses. */
   readonly balancers: number
   readonly sourceRanges: number
   readonly hasAffinity: boolean

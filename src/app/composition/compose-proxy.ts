@@ -115,6 +115,7 @@ export async function composeProxy(sources: ProxySources): Promise<ProxySide> {
   return {
     isWatchable: families.some(({ rules }) => rules.isWatchable),
     components: [
+      parts.modes,
       claimed,
       ...families.flatMap(({ rules, cleaner, plane }) => [...rules.components, cleaner, plane]),
       parts.facts,

@@ -1,4 +1,5 @@
 import { type NftSession, openNftSession, type Run, runProgram } from '../../host/index.ts'
+import type { Component, Health } from '../../loop/component.ts'
 import { describeError } from '../../model/errors.ts'
 import type { IpFamily } from '../../model/ip.ts'
 import { findNftProblem, RulesError } from '../../node/rules/index.ts'
@@ -18,9 +19,10 @@ export interface ModeQuestion {
 
 /**
  * Chooses the mode of each family: the one that is asked for, or with `auto` nftables where its library can be reached and the kernel
- * takes the table. One session serves both families.
+ * takes the table. One session serves both families; as a component it closes that session after all that write by it have stopped.
  */
-export class ModeChooser {
+export class ModeChooser implements Component {
+  readonly name = 'proxy-mode'
   readonly #question: ModeQuestion
   #session: Promise<NftSession> | undefined
 
@@ -33,6 +35,18 @@ export class ModeChooser {
     const { wish } = this.#question
     if (wish === 'iptables') return { name: 'iptables', why: 'chosen by --proxy-mode' }
     return wish === 'auto' ? this.#chooseByAbility(family) : this.#chooseNftables()
+  }
+
+  async start(): Promise<void> {}
+
+  /** Closes the session, which starts a program for each later transaction. */
+  async stop(): Promise<void> {
+    const session = await this.#session?.catch(() => undefined)
+    await session?.close()
+  }
+
+  health(): Health {
+    return { level: 'ok', message: '', sinceMs: 0 }
   }
 
   #open(): Promise<NftSession> {

@@ -1,6 +1,10 @@
-const keptMs = 120_000
+/**
+ * The monitor reports a commit within some milliseconds, and one that comes later than this costs a comparison. Kept for long, a pid
+ * could be another program's by then, whose commits would pass for ours: with 32,768 pids that takes 3,000 new processes a second.
+ */
+const keptMs = 10_000
 
-/** Netlink ports of sockets that made commits of ours, for some time: a program's first socket has the program's pid as port. */
+/** Netlink ports of sockets that made commits of ours, for some seconds: a program's first socket has the program's pid as port. */
 export class PortIds {
   readonly #untilMs = new Map<number, number>()
 

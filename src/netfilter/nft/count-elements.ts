@@ -1,6 +1,6 @@
 import type { SizeCount } from '../count-size.ts'
 
-/** Of each destination: its numbers of endpoints, of all and of this node's, that it remembers clients, and a refusal. */
+/** Each destination has its numbers of all endpoints and of this node's, an element that it remembers clients, and a refusal. */
 const fixedElements = 4
 
 /**

@@ -1,5 +1,5 @@
 import type { IpFamily } from '../../model/ip.ts'
-import { NetfilterError } from '../errors.ts'
+import { BadElementError } from '../errors.ts'
 import { setSpecs, timeoutOf } from './set-specs.ts'
 import {
   type ElementChange,
@@ -15,7 +15,7 @@ import {
  * Renders the commands that make these changes, for libnftables or `nft -f`: all removals, then all additions, each set once,
  * then the state where it is given. One text is one transaction. An element of several changes stands once.
  *
- * @throws NetfilterError for a set or an element that must not become text
+ * @throws BadElementError for an element that must not become text
  */
 export function renderChange(table: TableName, changes: readonly ElementChange[], state?: TableState): string {
   const target = `${table.family === 'IPv4' ? 'ip' : 'ip6'} ${table.name}`
@@ -39,7 +39,8 @@ export function renderChange(table: TableName, changes: readonly ElementChange[]
 /** Renders the comment of the state's element. */
 export function renderStateComment({ version, objects, listing }: TableState): string {
   for (const word of [version, objects, listing])
-    if (!/^[\da-f]{1,32}$/.test(word)) throw badElement(stateSet, word, 'at most 32 hexadecimal digits')
+    if (!/^[\da-f]{1,32}$/.test(word))
+      throw new BadElementError(stateSet, word, 'expected at most 32 hexadecimal digits')
   return `version ${version} objects ${objects} listing ${listing}`
 }
 
@@ -76,9 +77,12 @@ function renderElements(
 
 /** The kernel removes an element by its key, whatever its data. */
 function renderElement(verb: 'add' | 'delete', { set, key, data }: SetElement, family: IpFamily): string {
-  const { key: keyPattern, data: dataPattern } = patternsOf(set, family)
-  if (!keyPattern.test(key)) throw badElement(set, key, 'a key of the set')
-  if (!dataPattern.test(data)) throw badElement(set, data, 'data of the map, or nothing for a set')
+  const patterns = patternsOf(set, family)
+  if (patterns === undefined) throw new BadElementError(set, key, 'expected a set that the table declares')
+  if (!patterns.key.test(key)) throw new BadElementError(set, key, 'expected a key of the set')
+  if (!patterns.data.test(data)) {
+    throw new BadElementError(set, key, `expected data of the map, or nothing for a set, found ${JSON.stringify(data)}`)
+  }
   return data === '' || verb === 'delete' ? key : `${key} : ${data}`
 }
 
@@ -89,15 +93,12 @@ interface ElementPatterns {
 
 const patterns: Readonly<Record<IpFamily, Map<string, ElementPatterns>>> = { IPv4: new Map(), IPv6: new Map() }
 
-function patternsOf(set: string, family: IpFamily): ElementPatterns {
+function patternsOf(set: string, family: IpFamily): ElementPatterns | undefined {
   const known = patterns[family].get(set)
   if (known !== undefined) return known
   const timeout = timeoutOf(set)
   const spec = setSpecs(family, timeout === undefined ? [] : [timeout]).find(({ name }) => name === set)
-  if (spec === undefined)
-    throw new NetfilterError('bad-set-name', `${JSON.stringify(set)} is no set of the table`, {
-      remedy: 'expected a set that the table declares',
-    })
+  if (spec === undefined) return undefined
   const made = { key: patternOf(spec.key, spec), data: patternOf(spec.data, undefined) }
   patterns[family].set(set, made)
   return made
@@ -116,10 +117,4 @@ function patternOf(types: readonly NftType[], spec: SetSpec | undefined): RegExp
   const fields = types.map((type) => fieldPatterns[type])
   const range = spec?.isInterval === true ? `(?:/\\d{1,3}|-${fields.at(-1)})?` : ''
   return new RegExp(`^${fields.join(String.raw` \. `)}${range}$`)
-}
-
-function badElement(set: string, text: string, expected: string): NetfilterError {
-  return new NetfilterError('bad-set-element', `${JSON.stringify(text)} is no element of set ${set}`, {
-    remedy: `expected ${expected}`,
-  })
 }

@@ -1,9 +1,10 @@
 import { NftError } from '../../../host/index.ts'
 import { TimeSlice } from '../../../loop/time-slice.ts'
 import type { XorHash } from '../../../model/xor-hash.ts'
+import { BadElementError } from '../../../netfilter/errors.ts'
 import { renderChange } from '../../../netfilter/nft/render-change.ts'
 import type { ElementChange, NftTable } from '../../../netfilter/nft/types.ts'
-import { RulesError } from '../errors.ts'
+import { RulesError, type RulesErrorCode } from '../errors.ts'
 import { addReports, unchanged, type WriteReport } from '../reports.ts'
 import { type NftKernel, targetOf } from './kernel.ts'
 
@@ -70,7 +71,7 @@ export class TableWriter {
     let part: ElementChange[] = []
     let size = 0
     const flush = () => {
-      if (part.length > 0) texts.push(renderChange(this.#table(), part))
+      if (part.length > 0) texts.push(this.#renderPart(part))
       part = []
       size = 0
     }
@@ -84,6 +85,20 @@ export class TableWriter {
     }
     flush()
     return { text: texts.join(''), ...counts }
+  }
+
+  /** Reports what must not become text as refused by the kernel: the plane finds its Service, and one Service alone is not written. */
+  #renderPart(part: readonly ElementChange[]): string {
+    try {
+      return renderChange(this.#table(), part)
+    } catch (thrown) {
+      if (!(thrown instanceof BadElementError)) throw thrown
+      const { set, key, message } = thrown
+      throw new RulesError('restore-failed', message, {
+        line: { number: 0, text: key, table: 'nftables', set },
+        cause: thrown,
+      })
+    }
   }
 
   #stateText(objects: XorHash | undefined): string {
@@ -138,9 +153,17 @@ function reportTransaction(
   }
 }
 
+/** An invalid text is one that the session hands to no program: one Service causes it. */
+const rulesErrorCodes = {
+  refused: 'restore-failed',
+  invalid: 'restore-failed',
+  unavailable: 'not-found',
+  uncertain: 'uncertain',
+} as const satisfies Record<NftError['code'], RulesErrorCode>
+
 /** Turns an NftError into a RulesError; anything else is returned as it came. */
 function explainNftFailure(thrown: unknown): unknown {
-  if (!(thrown instanceof NftError) || thrown.code === 'invalid') return thrown
+  if (!(thrown instanceof NftError)) return thrown
   const { code, command, element, lineNumber, message } = thrown
   const set = /element \S+ \S+ (\S+)$/.exec(command ?? '')?.[1]
   const line = {
@@ -149,9 +172,5 @@ function explainNftFailure(thrown: unknown): unknown {
     table: 'nftables',
     ...(set === undefined ? {} : { set }),
   }
-  return new RulesError(
-    code === 'refused' ? 'restore-failed' : code === 'unavailable' ? 'not-found' : 'uncertain',
-    message,
-    { ...(element === undefined ? {} : { line }), cause: thrown },
-  )
+  return new RulesError(rulesErrorCodes[code], message, { ...(element === undefined ? {} : { line }), cause: thrown })
 }

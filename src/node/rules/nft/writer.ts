@@ -24,7 +24,7 @@ export interface NftWriterOptions {
   readonly isWatched?: () => boolean
 }
 
-/** One difference that another program made, and that was repaired. */
+/** One difference that was repaired, and that another program made. */
 interface ElementDrift {
   readonly table: 'nftables'
   /** `rules` for chains, rules and the table itself. */
@@ -34,6 +34,7 @@ interface ElementDrift {
 }
 
 export interface NftVerifyReport {
+  /** Holds what others changed; nothing while a write of our own has failed, which leaves differences too. */
   readonly drift: readonly ElementDrift[]
   readonly readMs: number
   readonly write: WriteReport
@@ -126,7 +127,7 @@ export class NftWriter implements Component {
     const differs = await this.#differs(sets)
     const readMs = performance.now() - startedMs
     if (!differs) return { ...nothingDone, readMs }
-    const report = await this.#operations.run(() => this.#repair(sets))
+    const report = await this.#operations.run(() => this.#repairOf(sets))
     for (const drift of report.drift)
       this.#options.log.warn('what other programs changed in our table was repaired', { ...drift })
     return { ...report, readMs }
@@ -179,6 +180,14 @@ export class NftWriter implements Component {
   #postpone(): typeof nothingDone {
     this.#schedule.soon()
     return nothingDone
+  }
+
+  async #repairOf(sets: readonly SetSpec[] | undefined): Promise<Omit<NftVerifyReport, 'readMs'>> {
+    const isOwn = this.#kernelIs === 'unsure'
+    const report = await this.#repair(sets)
+    if (!isOwn || report.drift.length === 0) return report
+    this.#options.log.info('what a failed write left was written', { sets: report.drift.map(({ set }) => set) })
+    return { ...report, drift: [] }
   }
 
   async #repair(sets: readonly SetSpec[] | undefined): Promise<Omit<NftVerifyReport, 'readMs'>> {

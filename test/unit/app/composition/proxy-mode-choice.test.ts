@@ -3,16 +3,16 @@ import { describe, test } from 'node:test'
 import { ModeChooser } from '../../../../src/app/composition/proxy-mode-choice.ts'
 import { ExecError, NftError, type NftSession, type Run } from '../../../../src/host/index.ts'
 
-function sessionOf(kind: NftSession['kind']): NftSession {
+function sessionOf(kind: NftSession['kind'], close: () => void): NftSession {
   const nothing = async () => {}
-  return { kind, run: nothing, applyRuleset: nothing, isOwn: () => false, close: nothing }
+  return { kind, run: nothing, applyRuleset: nothing, isOwn: () => false, close: async () => close() }
 }
 
 function chooserOf(
   wish: 'iptables' | 'nftables' | 'auto',
   how: { kind?: NftSession['kind']; loads?: boolean; isThere?: boolean },
 ) {
-  let opened = 0
+  let [opened, closed] = [0, 0]
   const programs: string[] = []
   const run = (async (file: string) => {
     programs.push(file)
@@ -27,11 +27,33 @@ function chooserOf(
   const openSession = async () => {
     opened += 1
     if (how.kind === undefined) throw new NftError('unavailable', 'the program is missing')
-    return sessionOf(how.kind)
+    return sessionOf(how.kind, () => {
+      closed += 1
+    })
   }
   const chooser = new ModeChooser({ wish, run, hasTable: () => how.isThere === true, openSession })
-  return { chooser, opened: () => opened, programs }
+  return { chooser, opened: () => opened, closed: () => closed, programs }
 }
+
+describe('the session of the proxy', () => {
+  test('is closed once when the proxy stops, also where auto took iptables after all', async () => {
+    for (const loads of [true, false]) {
+      const { chooser, closed } = chooserOf('auto', { kind: 'library', loads })
+      for (const family of ['IPv4', 'IPv6'] as const) await chooser.choose(family)
+      assert.equal(closed(), 0)
+      await chooser.stop()
+      assert.equal(closed(), 1)
+    }
+  })
+
+  test('that was not opened, or could not be, is no trouble at the stop', async () => {
+    const { chooser } = chooserOf('iptables', { kind: 'library' })
+    await chooser.stop()
+    const missing = chooserOf('nftables', {}).chooser
+    await assert.rejects(missing.choose('IPv4'))
+    await missing.stop()
+  })
+})
 
 describe('the mode of the proxy', () => {
   test('iptables opens no session', async () => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { NftError } from '../../../../../src/host/index.ts'
+import type { Ip } from '../../../../../src/model/ip.ts'
 import { addHash, emptyXorHash, hashItem } from '../../../../../src/model/xor-hash.ts'
 import { ElementRuleset } from '../../../../../src/netfilter/nft/element-ruleset.ts'
 import { lowerToElements } from '../../../../../src/netfilter/nft/lower-elements.ts'
@@ -220,7 +221,55 @@ describe('a change', () => {
   })
 })
 
+describe('an element that must not become text', () => {
+  test('is refused with its key like one that the kernel does not take, and writes nothing', async () => {
+    const lab = new Lab()
+    await lab.set(two)
+    const held = lab.kernel.elements()
+    const frontend = makeFrontend('default/a', '10.96.0.1', [])
+    const clusterEndpoints = [{ address: '10.244.0.2 }; flush ruleset' as Ip, port: 8080 }]
+    const elements = lowerToElements([{ ...frontend, hasEndpoints: true, clusterEndpoints }], settings)
+    const change = lab.ruleset.update(new Map([['default/a', elements]]))
+    await assert.rejects(lab.writer.write(change, objects('bad')), (error) => {
+      assert.ok(error instanceof RulesError && error.code === 'restore-failed')
+      const { set, text } = error.line ?? assert.fail('no line')
+      assert.ok(elements.elements.some((element) => element.set === set && element.key === text))
+      return true
+    })
+    assert.deepEqual(lab.kernel.elements(), held)
+    await lab.set({ 'default/a': ['10.244.0.5'] })
+    lab.assertInKernel()
+  })
+
+  test('of others in the kernel goes with the whole table', async () => {
+    const lab = new Lab()
+    await lab.set(two)
+    lab.kernel.table?.sets.get('refuse')?.set('some form of another kernel', '')
+    assert.equal((await lab.writer.verify()).drift.length, 1)
+    lab.assertInKernel()
+  })
+
+  test('of a command that the session hands to no program is one of a Service too', async () => {
+    const lab = new Lab()
+    await lab.set(two)
+    for (let attempt = 0; attempt < 3; attempt++) lab.kernel.failures.push(new NftError('invalid', 'no element'))
+    await assert.rejects(lab.set({ 'default/a': ['10.244.0.7'] }), { code: 'restore-failed' })
+  })
+})
+
 describe('a comparison', () => {
+  test('does not take what a failed write left for something that others changed, and writes it', async () => {
+    const lab = new Lab()
+    await lab.set(two)
+    lab.kernel.failures.push(new NftError('unavailable', 'no program'))
+    await assert.rejects(lab.set({ 'default/a': ['10.244.0.7'] }), { code: 'not-found' })
+    const report = await lab.writer.verify()
+    assert.deepEqual(report.drift, [])
+    assert.equal(report.write.kind, 'written')
+    assert.deepEqual(lab.warnings, [])
+    lab.assertInKernel()
+  })
+
   const damages: Readonly<Record<string, (lab: Lab) => void>> = {
     'an element that is gone': ({ kernel }) => void kernel.table?.sets.get('endpoints')?.clear(),
     'an element that leads elsewhere': ({ kernel }) => {
