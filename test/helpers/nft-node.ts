@@ -19,6 +19,8 @@ class NftNode {
   readonly plane: ProxyPlane
   /** The revision of each call of `onComplete`. */
   readonly completed: number[] = []
+  /** The Services without anything in the kernel, by the newest call. */
+  unserved: readonly string[] = []
 
   constructor(kernel: FakeNft) {
     this.kernel = kernel
@@ -32,7 +34,10 @@ class NftNode {
       settings,
       metrics: createProxyMetrics(this.registry)('IPv4'),
       log: silentLogger,
-      onComplete: () => this.completed.push(this.state.revision),
+      onComplete: (unserved) => {
+        this.completed.push(this.state.revision)
+        this.unserved = unserved
+      },
     })
     collectProxyCounts(this.registry, [this.plane.view])
   }

@@ -3,6 +3,7 @@ import type { Component } from '../../loop/component.ts'
 import { describeError } from '../../model/errors.ts'
 import type { IpFamily } from '../../model/ip.ts'
 import { forwardHooks, proxyHooks } from '../../netfilter/hooks.ts'
+import { chains } from '../../netfilter/names.ts'
 import { ElementRuleset } from '../../netfilter/nft/element-ruleset.ts'
 import { ForwardRules, IptablesMode, NftablesMode, type ProxyMode, type ProxySettings } from '../../node/proxy/index.ts'
 import {
@@ -33,8 +34,8 @@ export interface ProxyRules {
   /** Reads what rules count; absent in the mode nftables, whose rules count nothing. */
   readonly counters?: Pick<RulesWriter, 'countersOf' | 'jumpsOf'>
   configure(settings: ProxySettings): void
-  /** The kernel holds everything: what the other mode left may go. */
-  onComplete(): void
+  /** The kernel holds everything but these Services, which it refuses: what the other mode left may go. */
+  onComplete(unserved: readonly string[]): void
 }
 
 export interface ProxyRulesParts extends Pick<AgentCore, 'run' | 'monitor'> {
@@ -65,7 +66,7 @@ async function composeIptables(
     isWatchable,
     counters: writer,
     configure: () => {},
-    onComplete: () => handover.allow(),
+    onComplete: (unserved) => handover.allow(unserved),
   }
 }
 
@@ -91,7 +92,7 @@ async function composeNftables(
     components: [writer, ...(forward ? [forward.writer, forward.rules] : [])],
     isWatchable: true,
     configure: (next) => forward?.rules.configure(next),
-    onComplete: () => forward?.rules.allow(),
+    onComplete: (unserved) => forward?.rules.allow(unserved),
   }
 }
 
@@ -113,7 +114,8 @@ async function composeForward({ family, settings, run, monitor, log }: ProxyRule
     const writer = new RulesWriter({ iptables, hooks: forwardHooks(), tables: ['filter'], log, isWatched })
     if (iptables.choice.flavour === 'nft') monitor.subscribe(new DriftWatch({ family, writer, log }))
     const removeOthers = (keep: ReadonlySet<string>) => cleanupProxyRules(run, family, keep)
-    return { writer, rules: new ForwardRules({ settings, writer, removeOthers, log }) }
+    const hasOthers = async () => (await iptables.listChain('nat', chains.services)) !== undefined
+    return { writer, rules: new ForwardRules({ settings, writer, removeOthers, hasOthers, log }) }
   } catch (error) {
     log.warn('no rules accept what policies of FORWARD refuse', { error: describeError(error) })
     return undefined

@@ -256,7 +256,7 @@ async function composeFamily(parts: ProxyParts, family: IpFamily): Promise<Proxy
     log,
     tracer: context.tracer,
     onApplied,
-    onComplete: () => rules.onComplete(),
+    onComplete: (unserved) => rules.onComplete(unserved),
     onRefused,
   })
   return { rules, plane, cleaner }

@@ -4,6 +4,7 @@ import { BoundedFrequencyRunner } from '../../loop/bounded-frequency-runner.ts'
 import type { Component, Health } from '../../loop/component.ts'
 import { describeError } from '../../model/errors.ts'
 import type { IpFamily } from '../../model/ip.ts'
+import { ModeHandover } from '../../node/proxy/index.ts'
 import { hasTable, removeTable } from '../../node/rules/index.ts'
 import type { Logger } from '../../observe/index.ts'
 
@@ -20,7 +21,7 @@ export class TableHandover implements Component {
   readonly name: string
   readonly #parts: TableHandoverParts
   readonly #runner: BoundedFrequencyRunner
-  #isAllowed = false
+  readonly #handover: ModeHandover
   #health: Health = { level: 'ok', message: '', sinceMs: Date.now() }
 
   constructor(parts: TableHandoverParts) {
@@ -30,11 +31,15 @@ export class TableHandover implements Component {
       backoff: new Backoff({ baseMs: 1000, maxMs: 60_000 }),
       onError: (error) => this.#onFailure(error),
     })
+    const { family, socket, log } = parts
+    const hasOthers = async () => socket === undefined || hasTable(socket, { family, name: 'platnet' })
+    this.#handover = new ModeHandover({ hasOthers, onDue: () => this.#runner.request(), log })
   }
 
   async start(): Promise<void> {}
 
   async stop(scope: { signal: AbortSignal }): Promise<void> {
+    this.#handover.stop()
     await this.#runner.stop(scope)
   }
 
@@ -42,11 +47,9 @@ export class TableHandover implements Component {
     return this.#health
   }
 
-  /** The rules of iptables are complete. */
-  allow(): void {
-    if (this.#isAllowed) return
-    this.#isAllowed = true
-    this.#runner.request()
+  /** The rules of iptables are complete but for these Services, whose rules the kernel refuses. */
+  allow(unserved: readonly string[]): void {
+    this.#handover.complete(unserved)
   }
 
   async #remove(): Promise<void> {

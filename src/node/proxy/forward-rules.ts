@@ -1,6 +1,7 @@
 import { Backoff } from '../../loop/backoff.ts'
 import { BoundedFrequencyRunner } from '../../loop/bounded-frequency-runner.ts'
 import type { Component, Health } from '../../loop/component.ts'
+import type { ObjectKey } from '../../model/api-object.ts'
 import { describeError } from '../../model/errors.ts'
 import { addHash, emptyXorHash, hashItem } from '../../model/xor-hash.ts'
 import { forwardHooks } from '../../netfilter/hooks.ts'
@@ -12,6 +13,7 @@ import { tracePacket } from '../../netfilter/trace/trace-packet.ts'
 import type { TracedPacket, TracedRule, TracedWorld } from '../../netfilter/trace/types.ts'
 import type { Logger } from '../../observe/index.ts'
 import type { RulesWriter } from '../rules/index.ts'
+import { ModeHandover } from './mode-handover.ts'
 
 export interface ForwardRulesParts {
   readonly settings: ProxyRuleSettings
@@ -19,6 +21,8 @@ export interface ForwardRulesParts {
   readonly writer: Pick<RulesWriter, 'sync' | 'write'>
   /** Removes our chains from nat, and from filter but for these. Returns how many there were. */
   readonly removeOthers: (keep: ReadonlySet<string>) => Promise<number>
+  /** Tells whether rules of the mode iptables are in nat. */
+  readonly hasOthers: () => Promise<boolean>
   readonly log: Logger
 }
 
@@ -31,7 +35,7 @@ export class ForwardRules implements Component {
   readonly #parts: ForwardRulesParts
   readonly #runner: BoundedFrequencyRunner
   #settings: ProxyRuleSettings
-  #isAllowed = false
+  readonly #handover: ModeHandover
   #areOthersGone = false
   #isFirst = true
   #health: Health = { level: 'unknown', message: 'waits for the table of nftables', sinceMs: 0 }
@@ -44,11 +48,14 @@ export class ForwardRules implements Component {
       backoff: new Backoff({ baseMs: 500, maxMs: 30_000 }),
       onError: (error, retryInMs) => this.#onFailure(error, retryInMs),
     })
+    const { hasOthers, log } = parts
+    this.#handover = new ModeHandover({ hasOthers, onDue: () => this.#runner.request(), log })
   }
 
   async start(): Promise<void> {}
 
   async stop(scope: { signal: AbortSignal }): Promise<void> {
+    this.#handover.stop()
     await this.#runner.stop(scope)
   }
 
@@ -58,14 +65,12 @@ export class ForwardRules implements Component {
 
   configure(settings: ProxyRuleSettings): void {
     this.#settings = settings
-    if (this.#isAllowed) this.#runner.request()
+    if (this.#handover.isDue) this.#runner.request()
   }
 
-  /** The table of nftables is complete. */
-  allow(): void {
-    if (this.#isAllowed) return
-    this.#isAllowed = true
-    this.#runner.request()
+  /** The table of nftables is complete but for these Services, which it refuses. */
+  allow(unserved: readonly ObjectKey[]): void {
+    this.#handover.complete(unserved)
   }
 
   /** The rules that accept the first packet of a connection, as it is after translation; `isMarked`: it is masqueraded. */

@@ -14,6 +14,7 @@ export {
   createProxyMetrics,
   type ProxyMetrics,
 } from './metrics.ts'
+export { ModeHandover } from './mode-handover.ts'
 export { NftablesMode } from './nftables-mode.ts'
 export { NodeWatch } from './node-watch.ts'
 export { ProxyPlane } from './plane.ts'

@@ -24,8 +24,11 @@ export interface ProxyPlaneParts {
   readonly maxServiceRules?: number
   /** Called once with each Service that is set aside, beside the log. */
   readonly onRefused?: (refusal: Refusal) => void
-  /** Called each time the kernel holds everything that is wanted, and where it was found to hold it. */
-  readonly onComplete?: () => void
+  /**
+   * Called each time the kernel holds everything that is wanted, and where it was found to hold it, with the Services that are set aside
+   * and of which it holds nothing.
+   */
+  readonly onComplete?: (unserved: readonly ObjectKey[]) => void
   /** Called with the Services whose rules the kernel has taken, or was found to hold: each at least once. */
   readonly onApplied?: (services: readonly ObjectKey[]) => void
 }

@@ -139,8 +139,13 @@ export class ProxyPlane implements Component {
     metrics.observeProgramming(this.#pending.settle(finished))
     this.#refused.schedule()
     this.#record.succeeded(revision, this.#refused.setAside.list())
-    if (this.#queue.size === 0) this.#parts.onComplete?.()
+    if (this.#queue.size === 0) this.#parts.onComplete?.(this.#unserved())
     if (this.#queue.size > 0) this.#runner.request({ urgent: true })
+  }
+
+  #unserved(): readonly ObjectKey[] {
+    const refused = this.#refused.setAside.list().map(({ service }) => service)
+    return refused.filter((service) => !this.#queue.holds(service))
   }
 
   /** Returns the Services that may be written. What the kernel has of the others stays, and no caller waits for them. */

@@ -40,6 +40,8 @@ export interface ServiceQueue {
   services(): ReadonlySet<ObjectKey>
   add(services: Iterable<ObjectKey>): Promise<void>
   drop(service: ObjectKey): void
+  /** Whether the kernel has taken anything of a Service. */
+  holds(service: ObjectKey): boolean
   writeAll(objects: XorHash, mayLeaveLarge: boolean): Promise<QueueResult>
   writeNext(objects: XorHash): Promise<QueueResult>
 }
@@ -103,6 +105,10 @@ export class WriteQueue<Lowered> implements ServiceQueue {
       }
       if (slice.spent) await slice.pause()
     }
+  }
+
+  holds(service: ObjectKey): boolean {
+    return this.#takenOf(service) !== undefined
   }
 
   drop(service: ObjectKey): void {

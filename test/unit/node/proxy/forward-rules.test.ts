@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 import type { TableChange } from '../../../../src/netfilter/ruleset.ts'
 import { ForwardRules } from '../../../../src/node/proxy/index.ts'
 import { unchanged } from '../../../../src/node/rules/reports.ts'
@@ -10,7 +10,7 @@ import { until } from '../../../helpers/until.ts'
 
 const settings = { family: 'IPv4', acceptedPods: [cidr('10.244.0.0/16')] } as const
 
-function makeRules(t: TestContext, failures = 0) {
+function makeRules(t: TestContext, { failures = 0, hasOthers = true } = {}) {
   const steps: string[] = []
   const written: (readonly TableChange[])[] = []
   let left = failures
@@ -31,6 +31,7 @@ function makeRules(t: TestContext, failures = 0) {
     settings,
     writer: { sync: write('sync'), write: write('write') },
     removeOthers,
+    hasOthers: async () => hasOthers,
     log: silentLogger,
   })
   t.after(() => rules.stop({ signal: AbortSignal.timeout(1000) }))
@@ -47,9 +48,9 @@ test('nothing is written or removed before the table of nftables is complete', a
 
 test('the rules of the mode iptables go first, once, then those that accept come', async (t) => {
   const { rules, steps, written } = makeRules(t)
-  rules.allow()
+  rules.allow([])
   await until('they are written', () => steps.includes('sync'))
-  rules.allow()
+  rules.allow([])
   rules.configure({ family: 'IPv4' })
   await until('they are written anew', () => steps.includes('write'))
   assert.deepEqual(steps, ['remove all but PLAT-FORWARD,PLAT-FORWARD-PODS', 'sync', 'write'])
@@ -58,8 +59,8 @@ test('the rules of the mode iptables go first, once, then those that accept come
 })
 
 test('a failure is tried again, and health says so meanwhile', async (t) => {
-  const { rules, steps } = makeRules(t, 1)
-  rules.allow()
+  const { rules, steps } = makeRules(t, { failures: 1 })
+  rules.allow([])
   await until('it has failed', () => rules.health().level === 'degraded')
   assert.match(rules.health().message, /the lock is held/)
   await until('they are written', () => steps.includes('sync'))
@@ -81,4 +82,28 @@ test('a trace names the rule that accepts: of pods by the network, of masquerade
   assert.deepEqual(chainOf('10.244.0.9', false), ['PLAT-FORWARD-PODS'])
   assert.deepEqual(chainOf('192.0.2.8', true), ['PLAT-FORWARD'])
   assert.deepEqual(chainOf('192.0.2.8', false), [])
+})
+
+test('a Service that this mode refuses keeps the rules of the mode iptables for ten minutes, or until it is served', async (t) => {
+  const { rules, steps } = makeRules(t)
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  rules.allow(['default/refused'])
+  t.mock.timers.tick(10 * 60_000 - 1)
+  await setImmediate()
+  assert.deepEqual(steps, [])
+  t.mock.timers.tick(1)
+  t.mock.timers.reset()
+  await until('they are written', () => steps.includes('sync'))
+  const served = makeRules(t)
+  served.rules.allow(['default/refused'])
+  await setImmediate()
+  assert.deepEqual(served.steps, [])
+  served.rules.allow([])
+  await until('they are written', () => served.steps.includes('sync'))
+})
+
+test('a refused Service keeps nothing waiting where the mode iptables left no rules', async (t) => {
+  const { rules, steps } = makeRules(t, { hasOthers: false })
+  rules.allow(['default/refused'])
+  await until('they are written', () => steps.includes('sync'))
 })

@@ -61,6 +61,21 @@ test('a Service whose element the kernel refuses is set aside, and the others ar
   assert.ok(node.kernel.elements().includes('endpoints 10.96.0.10 . tcp . 80 . 0:1 : 10.244.0.5 . 8080'), 'as it was')
 })
 
+test('a Service that is refused from the first is named as one of which the kernel holds nothing, until it is taken', async (t) => {
+  const node = newNftNode(t)
+  node.kernel.poison = /10\.244\.0\.5 /
+  await node.plane.start()
+  node.listEverything()
+  await until('all else is written', () => node.completed.length > 0)
+  assert.deepEqual(node.unserved, ['default/web'])
+  node.upsert('endpointslices', wireSlice('web-1', 'web', '11', { endpoints: [{ addresses: ['10.244.0.6'] }] }))
+  await until('it is taken', () => node.unserved.length === 0)
+  node.kernel.poison = /10\.244\.0\.66/
+  node.upsert('endpointslices', wireSlice('web-1', 'web', '12', { endpoints: [{ addresses: ['10.244.0.66'] }] }))
+  await until('it is set aside', () => node.plane.view.status().setAside.length === 1)
+  assert.deepEqual(node.unserved, [], 'it has what it had')
+})
+
 test('status says the mode and why, explain the elements that decide, and counts are of elements', async (t) => {
   const node = newNftNode(t)
   await node.plane.start()
