@@ -32,9 +32,8 @@ export class ModeHandover {
 
   /** Everything is in the kernel but what these Services should have, of which nothing is there in this mode. */
   complete(unserved: readonly ObjectKey[]): void {
-    if (this.#isDue) return
-    if (unserved.length === 0) return this.#finish()
-    if (this.#timer !== undefined) return
+    if (unserved.length === 0) this.#finish()
+    if (this.#isDue || this.#timer !== undefined) return
     this.#timer = setTimeout(() => this.#finish(), patienceMs)
     this.#timer.unref()
     void this.#waitFor(unserved)
@@ -47,7 +46,7 @@ export class ModeHandover {
   async #waitFor(unserved: readonly ObjectKey[]): Promise<void> {
     const { hasOthers, log } = this.#parts
     // What cannot be told counts as there: to keep rules for some minutes harms less than to remove those in use.
-    if (!(await hasOthers().catch(() => true))) return this.#finish()
+    if (!(await hasOthers().catch(() => true))) this.#finish()
     if (this.#isDue) return
     log.warn('the rules of the other mode stay for ten minutes, as this one refuses Services that they may serve', {
       services: unserved.slice(0, namedServices),
