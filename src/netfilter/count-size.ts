@@ -2,7 +2,7 @@ import type { Frontend } from './frontend.ts'
 import type { ProxyRuleSettings } from './settings.ts'
 
 /** The numbers by which a port of a Service grows in the kernel. */
-export interface PortSize {
+interface PortSize {
   /** Addresses beside the cluster IP. */
   readonly addresses: number
   /** Load balancers among these addresses. */
