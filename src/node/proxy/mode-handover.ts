@@ -45,7 +45,7 @@ export class ModeHandover {
 
   async #waitFor(unserved: readonly ObjectKey[]): Promise<void> {
     const { hasOthers, log } = this.#parts
-    // What cannot be told counts as there: to keep rules for some minutes harms less than to remove those in use.
+    // A question without an answer counts as yes: rules that stay for some minutes harm less than the removal of those in use.
     if (!(await hasOthers().catch(() => true))) this.#finish()
     if (this.#isDue) return
     log.warn('the rules of the other mode stay for ten minutes, as this one refuses Services that they may serve', {
