@@ -20,6 +20,7 @@ export function listenersOf({ values }: Options): readonly Listener[] {
     ['controllers', tcp(loopbackIpv4, controllers.controllerManagerPort, '--controller-manager-port')],
     ['scheduler', tcp(loopbackIpv4, controllers.schedulerPort, '--scheduler-port')],
     ['proxy', tcp(proxy.proxyHealthzAddress, proxy.proxyHealthzPort, '--proxy-healthz-port')],
+    ['proxy', tcp(proxy.proxyMetricsAddress, proxy.proxyMetricsPort, '--proxy-metrics-port')],
     ...dns.clusterDns.flatMap((address) =>
       (['tcp', 'udp'] as const).map(
         (protocol) =>

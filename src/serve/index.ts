@@ -2,5 +2,12 @@ export { type AccessDelegate, type AccessRule, type Guarded, refusal } from './a
 export { createAgentEndpoints, createComponentEndpoints } from './agent-endpoints.ts'
 export { certifiedIdentity } from './client-certificate.ts'
 export { refuseForeignPage } from './foreign-page.ts'
-export { httpListener, httpsListener, type Listener, type TlsMaterial, unixListener } from './listener.ts'
+export {
+  httpListener,
+  httpsListener,
+  type Listener,
+  type TcpListenerOptions,
+  type TlsMaterial,
+  unixListener,
+} from './listener.ts'
 export { createRouter, type RoutedRequest, sendAnswer, type TextAnswer } from './router.ts'

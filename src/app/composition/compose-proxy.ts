@@ -14,11 +14,12 @@ import {
   collectProxyCounts,
   collectRefusedClaims,
   createConntrackMetrics,
+  createProxyHealthz,
   createProxyMetrics,
+  createProxyMetricsListener,
   HealthChecks,
   isFresh,
   NodeWatch,
-  ProxyHealthz,
   type ProxyMetrics,
   type ProxyOptions,
   ProxyPlane,
@@ -176,7 +177,7 @@ function collectCounts({ metrics }: AppContext, families: readonly ProxyFamily[]
   )
 }
 
-/** Composes the health endpoints that load balancers probe. */
+/** Composes the health endpoints that load balancers probe, and the one that kube-proxy has for metrics. */
 function composeHealth(
   { context, state, tell, facts }: ProxyParts,
   planes: readonly ProxyPlane[],
@@ -194,16 +195,27 @@ function composeHealth(
     onRefused,
     log,
   })
-  if (proxy.proxyHealthzPort === 0) return { checks, components: [checks] }
-  const healthz = new ProxyHealthz({
+  const { metrics } = context
+  const healthz = createProxyHealthz({
     address: anyFamily(proxy.proxyHealthzAddress),
     port: proxy.proxyHealthzPort,
     freshness,
     isNodeEligible: () => facts.isEligible,
-    metrics: context.metrics,
+    metrics,
     log,
   })
-  return { checks, components: [checks, healthz] }
+  const scraped = createProxyMetricsListener({
+    address: anyFamily(proxy.proxyMetricsAddress),
+    port: proxy.proxyMetricsPort,
+    mode: () => planes[0]?.view.status().mode ?? 'iptables',
+    metrics,
+    log,
+  })
+  const endpoints = [
+    ...(proxy.proxyHealthzPort === 0 ? [] : [healthz]),
+    ...(proxy.proxyMetricsPort === 0 ? [] : [scraped]),
+  ]
+  return { checks, components: [checks, ...endpoints] }
 }
 
 /** Turns `0.0.0.0` into `::`, so that a listener on all addresses is reached over both families, as with kube-proxy. */

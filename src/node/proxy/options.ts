@@ -213,6 +213,22 @@ export const proxyOptions = declareOptions({
     commands,
     description: 'The port of /healthz and /livez of the proxy; 0 for none',
   },
+  proxyMetricsAddress: {
+    schema: ipAddress,
+    flag: '--proxy-metrics-address <ip>',
+    default: '127.0.0.1',
+    reload: 'restart',
+    commands,
+    description: 'The address of /metrics and /proxyMode of the proxy, which are open to those who reach it',
+  },
+  proxyMetricsPort: {
+    schema: z.coerce.number('expected a port, or 0 for none').int().min(0).max(65_535),
+    flag: '--proxy-metrics-port <port>',
+    default: 10249,
+    reload: 'restart',
+    commands,
+    description: 'The port of /metrics and /proxyMode of the proxy; 0 for none',
+  },
 })
 
 /** Returns the missing option without which no pod traffic is detected: pods would be masqueraded and lose local short-circuits. Undefined if none is missing. */

@@ -109,6 +109,8 @@ test('Without any source the options are their defaults.', () => {
       podInterfaceNamePrefix: undefined,
       proxyHealthzAddress: '0.0.0.0',
       proxyHealthzPort: 10256,
+      proxyMetricsAddress: '127.0.0.1',
+      proxyMetricsPort: 10249,
       proxyMode: 'iptables',
     },
     policy: { policyUnknownPods: 'allow', policyLogDenied: undefined },

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
-import { HealthChecks, ProxyHealthz } from '../../../../src/node/proxy/index.ts'
+import { createProxyHealthz, createProxyMetricsListener, HealthChecks } from '../../../../src/node/proxy/index.ts'
 import type { ProxyFreshness } from '../../../../src/node/proxy/view.ts'
 import { LiveNodeState } from '../../../../src/node/state/index.ts'
 import { readObject } from '../../../../src/node/state/stored-object.ts'
@@ -171,7 +172,7 @@ test('the proxy is healthy unless a change waits for a minute; /healthz also tel
   ]
   let isNodeEligible = true
   const metrics = createMetrics()
-  const healthz = new ProxyHealthz({
+  const healthz = createProxyHealthz({
     address: ip('127.0.0.1'),
     port: 0,
     freshness: () => families,
@@ -216,4 +217,28 @@ test('the proxy is healthy unless a change waits for a minute; /healthz also tel
     status: { IPv4: { healthy: true }, IPv6: { healthy: false } },
   })
   assert.match((await metrics.text()).body, /kubeproxy_proxy_healthz_total\{code="503"\} 1/)
+})
+
+test('the mode and the metrics of the proxy are where kube-proxy has them; a port that is taken is tried again', async (t) => {
+  const taken = createServer()
+  await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve))
+  const { port } = taken.address() as AddressInfo
+  const metrics = createMetrics()
+  const listener = createProxyMetricsListener({
+    address: ip('127.0.0.1'),
+    port,
+    mode: () => 'nftables',
+    metrics,
+    log: silentLogger,
+  })
+  t.after(() => listener.stop(scope))
+  await listener.start()
+  assert.match(listener.health().message, /in use/)
+  await listener.stop(scope)
+  await new Promise((resolve) => taken.close(resolve))
+  await listener.start()
+  const ask = async (path: string) => (await fetch(`http://127.0.0.1:${port}/${path}`)).text()
+  assert.equal(await ask('proxyMode'), 'nftables')
+  assert.equal(await ask('healthz'), 'ok')
+  assert.match(await ask('metrics'), /^process_cpu_seconds_total /m)
 })
