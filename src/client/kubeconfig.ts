@@ -9,6 +9,8 @@ import { PlatnetError } from '../model/errors.ts'
 export interface ClusterAccess {
   /** `https://host:port` with an optional path, no slash at the end. */
   readonly server: string
+  /** Servers with the same state, for when that one does not answer; of the same protocol. */
+  readonly otherServers?: readonly string[]
   readonly certificateAuthority?: string
   readonly clientCertificate?: string
   readonly clientKey?: string
@@ -62,16 +64,19 @@ const kubeconfigSchema = z.object({
 type Kubeconfig = z.infer<typeof kubeconfigSchema>
 type User = z.infer<typeof userSchema>
 
-/** The access that the file's current context describes; `server` takes the place of the cluster's own address. */
-export async function loadKubeconfig(path: string, options: { server?: string } = {}): Promise<ClusterAccess> {
+/** The access that the file's current context describes; `servers` take the place of the cluster's own address. */
+export async function loadKubeconfig(
+  path: string,
+  options: { servers?: readonly string[] | undefined } = {},
+): Promise<ClusterAccess> {
   const config = parseKubeconfig(await readText(path, path, 'the kubeconfig'), path)
   const reader = new AccessReader(path, config)
-  return checkAccess(await reader.read(options.server), path)
+  return checkAccess(await reader.read(options.servers), path)
 }
 
 /** Access by address alone: no credentials, the system's certificate authorities. */
-export function accessByServer(server: string): ClusterAccess {
-  return { server: parseServer(server, '--server'), skipTlsVerify: false }
+export function accessByServer(...servers: readonly string[]): ClusterAccess {
+  return { ...parseServers(servers, '--server'), skipTlsVerify: false }
 }
 
 function parseKubeconfig(source: string, path: string): Kubeconfig {
@@ -97,19 +102,19 @@ class AccessReader {
     this.#config = config
   }
 
-  async read(serverOverride: string | undefined): Promise<ClusterAccess> {
+  async read(servers: readonly string[] | undefined): Promise<ClusterAccess> {
     const context = this.#named('contexts', this.#config['current-context']).context
     const { cluster } = this.#named('clusters', context.cluster)
     const user = context.user ? (this.#named('users', context.user).user ?? {}) : {}
     this.#refuse(`clusters.${context.cluster}`, cluster, ['proxy-url'])
     this.#refuse(`users.${context.user}`, user, ['exec', 'auth-provider', 'username'])
-    const where = serverOverride === undefined ? `${this.#path}: clusters.${context.cluster}.server` : '--server'
+    const where = servers === undefined ? `${this.#path}: clusters.${context.cluster}.server` : '--server'
     const certificateAuthority = await this.#pem(cluster, 'certificate-authority')
     const clientCertificate = await this.#pem(user, 'client-certificate')
     const clientKey = await this.#pem(user, 'client-key')
     const bearer = this.#bearer(user)
     return {
-      server: parseServer(serverOverride ?? cluster.server, where),
+      ...parseServers(servers ?? [cluster.server], where),
       skipTlsVerify: cluster['insecure-skip-tls-verify'] ?? false,
       ...(cluster['tls-server-name'] !== undefined && { tlsServerName: cluster['tls-server-name'] }),
       ...(certificateAuthority !== undefined && { certificateAuthority }),
@@ -162,6 +167,14 @@ async function readText(file: string, kubeconfig: string, field: string): Promis
     const where = file === kubeconfig ? file : `${kubeconfig}: ${field}: ${file}`
     throw new KubeconfigError('unreadable', `${where} cannot be read`, { cause })
   }
+}
+
+function parseServers(texts: readonly string[], where: string): Pick<ClusterAccess, 'server' | 'otherServers'> {
+  const [server = '', ...otherServers] = texts.map((each) => parseServer(each, where))
+  const { protocol } = new URL(server)
+  if (otherServers.some((each) => new URL(each).protocol !== protocol))
+    throw new KubeconfigError('unsupported', `${where}: expected servers of one protocol, all https:// or all http://`)
+  return { server, ...(otherServers.length > 0 && { otherServers }) }
 }
 
 function parseServer(server: string, where: string): string {

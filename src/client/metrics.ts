@@ -35,12 +35,12 @@ export const clientMetrics = {
   },
 } as const satisfies Record<string, MetricSpec>
 
-/** Returns the observer of the requests to that server, `https://host:port`. */
-export function createRequestObserver(metrics: Metrics, server: string): RequestObserver {
-  const { host } = new URL(server)
+/** Returns an observer of requests. */
+export function createRequestObserver(metrics: Metrics): RequestObserver {
   const requests = metrics.counter(clientMetrics.requests)
   const duration = metrics.histogram(clientMetrics.duration)
-  return ({ method, status, durationMs }) => {
+  return ({ server, method, status, durationMs }) => {
+    const { host } = new URL(server)
     requests.add(1, { code: status === undefined ? '<error>' : String(status), method, host })
     duration.observe(durationMs / 1000, { verb: method, host })
   }

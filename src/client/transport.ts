@@ -33,6 +33,8 @@ export interface HttpResponse {
 
 /** A request that was answered with a status, or that no answer came to. */
 interface SentRequest {
+  /** The address that it went to. */
+  readonly server: string
   readonly method: HttpRequest['method']
   /** Undefined where no answer came. */
   readonly status: number | undefined
@@ -45,17 +47,21 @@ export type RequestObserver = (sent: SentRequest) => void
 type Library = typeof import('axios')
 
 /**
- * Requests to one API server over kept-alive connections. The only user of axios, which is loaded with the first of these: 27 MiB and half a second
+ * Requests to one API server, or to the next one once it does not answer, over kept-alive connections. The only user of axios, which is loaded with the first of these: 27 MiB and half a second
  * that an API server alone does without, and that the first request should not wait for.
  */
 export class Transport {
   readonly #access: ClusterAccess
+  readonly #servers: readonly [string, ...string[]]
+  /** The index of the server that is asked. */
+  #asked = 0
   readonly #agent: HttpAgent | HttpsAgent
   readonly #library: Promise<Library>
   readonly #observe: RequestObserver | undefined
 
   constructor(access: ClusterAccess, observe?: RequestObserver) {
     this.#access = access
+    this.#servers = [access.server, ...(access.otherServers ?? [])]
     this.#observe = observe
     this.#library = import('axios')
     this.#agent = createAgent(access)
@@ -72,8 +78,10 @@ export class Transport {
   ): Promise<T> {
     using deadline = new Deadline(limits.signal, limits.timeoutMs)
     const library = await this.#library
+    const asked = this.#asked
     try {
-      const response = await this.#sendObserved(library, request, deadline.signal)
+      const server = this.#servers[asked] ?? this.#servers[0]
+      const response = await this.#sendObserved(library, server, request, deadline.signal)
       const retryAfter = response.headers['retry-after']
       try {
         const chunks = limits.bounds === 'silence' ? touching(response.data, deadline) : response.data
@@ -82,8 +90,16 @@ export class Transport {
         response.data.destroy()
       }
     } catch (error) {
-      throw describeFailure(library, error, request, deadline)
+      const failure = describeFailure(library, error, request, deadline)
+      if (failure instanceof ApiError && (failure.code === 'unavailable' || failure.code === 'timeout'))
+        this.#leave(asked)
+      throw failure
     }
+  }
+
+  /** The next request goes to the next server, unless another request has seen to that already. */
+  #leave(asked: number): void {
+    if (this.#asked === asked) this.#asked = (asked + 1) % this.#servers.length
   }
 
   /** Closes the idle connections. */
@@ -91,24 +107,24 @@ export class Transport {
     this.#agent.destroy()
   }
 
-  async #sendObserved(library: Library, request: HttpRequest, signal: AbortSignal) {
+  async #sendObserved(library: Library, server: string, request: HttpRequest, signal: AbortSignal) {
     const { method } = request
     const startedMs = performance.now()
     let status: number | undefined
     try {
-      const response = await this.#send(library, request, signal)
+      const response = await this.#send(library, server, request, signal)
       status = response.status
       return response
     } finally {
-      this.#observe?.({ method, status, durationMs: performance.now() - startedMs })
+      this.#observe?.({ server, method, status, durationMs: performance.now() - startedMs })
     }
   }
 
-  async #send({ default: axios }: Library, request: HttpRequest, signal: AbortSignal) {
+  async #send({ default: axios }: Library, server: string, request: HttpRequest, signal: AbortSignal) {
     const query = request.query === undefined ? '' : `?${new URLSearchParams(request.query)}`
     return axios.request<Readable>({
       method: request.method,
-      url: `${this.#access.server}${request.path}${query}`,
+      url: `${server}${request.path}${query}`,
       headers: {
         accept: request.accept ?? 'application/json',
         // Most servers are a hop away: packing a list costs both ends more than sending it.

@@ -4,7 +4,7 @@ import {
   dualStackCidrs,
   filePath,
   flagValue,
-  httpUrl,
+  httpUrlList,
   ipAddress,
   portNumber,
 } from '../config/index.ts'
@@ -21,11 +21,12 @@ export const nodeOptions = declareOptions({
     example: '/var/lib/platnet/admin.kubeconfig',
   },
   server: {
-    schema: httpUrl.optional(),
-    flag: '--server <url>',
+    schema: httpUrlList.optional(),
+    flag: '--server <urls>',
     reload: 'restart',
     commands,
-    description: 'The API server, instead of the one the kubeconfig names',
+    description:
+      'The API server, instead of the one the kubeconfig names; with commas several of one cluster: where one does not answer the next is asked',
     example: 'https://192.0.2.1:6443',
   },
   nodeName: {

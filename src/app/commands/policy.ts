@@ -68,9 +68,8 @@ async function listCluster(options: Options['values']): Promise<ListedCluster> {
 }
 
 async function findAccess({ app, node }: Options['values']) {
-  if (node.kubeconfig !== undefined)
-    return loadKubeconfig(node.kubeconfig, node.server === undefined ? {} : { server: node.server })
-  if (node.server !== undefined) return accessByServer(node.server)
+  if (node.kubeconfig !== undefined) return loadKubeconfig(node.kubeconfig, { servers: node.server })
+  if (node.server !== undefined) return accessByServer(...node.server)
   return loadKubeconfig(dataPaths(app.dataDir).adminKubeconfig)
 }
 

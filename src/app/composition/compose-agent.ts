@@ -51,7 +51,7 @@ export async function composeAgent(context: AppContext, run = createFastRun()): 
   const { values } = context.options
   const log = context.logging.logger('platform_kubelet')
   const access = await findAccess(values.node)
-  const client = new ApiClient(access, { observe: createRequestObserver(context.metrics, access.server) })
+  const client = new ApiClient(access, { observe: createRequestObserver(context.metrics) })
   collectFollowed(context.metrics, client)
   const state = new LiveNodeState(log.child('state'))
   const addresses = new ClusterAddresses()
@@ -197,8 +197,8 @@ function composeRegistration(context: AppContext, client: ApiClient, dialect: Di
 }
 
 async function findAccess(node: AppContext['options']['values']['node']): Promise<ClusterAccess> {
-  if (node.kubeconfig) return loadKubeconfig(node.kubeconfig, node.server ? { server: node.server } : {})
-  if (node.server) return accessByServer(node.server)
+  if (node.kubeconfig) return loadKubeconfig(node.kubeconfig, { servers: node.server })
+  if (node.server) return accessByServer(...node.server)
   throw new ConfigError('config-invalid', [
     'the agent does not know its API server: expected --kubeconfig FILE or --server URL ("platnet run" has both on this machine)',
   ])

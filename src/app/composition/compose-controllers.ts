@@ -70,7 +70,7 @@ export class ControllersSide implements Component {
   async start(scope: { signal: AbortSignal }): Promise<void> {
     const { app } = this.#context.options.values
     const access = await loadKubeconfig(dataPaths(app.dataDir)[this.#role.kubeconfig])
-    const client = new ApiClient(access, { observe: createRequestObserver(this.#metrics, access.server) })
+    const client = new ApiClient(access, { observe: createRequestObserver(this.#metrics) })
     const connection = this.#connect(client, access.certificateAuthority ?? '')
     this.#parts = [connection, ...this.#listeners(connection, client)]
     for (const part of this.#parts) await part.start(scope)

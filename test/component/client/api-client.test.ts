@@ -208,7 +208,7 @@ describe('the metrics of requests', () => {
     const metrics = createMetrics()
     await using server = await startServer((_request, response) => sendJson(response, object))
     const access = { server: server.url, skipTlsVerify: false }
-    const client = new ApiClient(access, { observe: createRequestObserver(metrics, server.url) })
+    const client = new ApiClient(access, { observe: createRequestObserver(metrics) })
     await client.get(web)
     await client.create({ resource: services, namespace: 'default' }, object)
     await client.get(web, { signal: AbortSignal.abort() }).catch(() => {})

@@ -2,7 +2,13 @@ import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
 import { describe, it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Informer, type InformerHandler, type InformerTiming } from '../../../src/client/index.ts'
+import {
+  ApiClient,
+  accessByServer,
+  Informer,
+  type InformerHandler,
+  type InformerTiming,
+} from '../../../src/client/index.ts'
 import { silentLogger } from '../../../src/observe/index.ts'
 import {
   type Answer,
@@ -272,6 +278,26 @@ describe('an informer', () => {
       assert.equal(informer.staleMs, 0)
       assert.deepEqual(notes.lines, ['replace a @5'])
     })
+  })
+
+  it('goes on with the next of several servers when one is gone or silent, from where it was', async () => {
+    const first = await startServer(script([giving(list('5', 'a'))], [watching([])]))
+    await using second = await startServer(script([], [watching([event('ADDED', 'b', '6')]), watching([])]))
+    const client = new ApiClient(accessByServer(first.url, second.url))
+    const notes = new Notes()
+    const timing = { ...quick, idleTimeoutMs: 300 }
+    const informer = new Informer({ client, collection, handler: notes, log: silentLogger, timing })
+    await informer.start(forever)
+    await until('the watch is open', () => first.requests.length === 2)
+    await first.down()
+    await until('the event is there', () => notes.lines.includes('ADDED b @6'))
+    assert.match(second.requests[0] ?? '', /watch=true.*resourceVersion=5/)
+    await first.up()
+    await until('the silent second was left', () => first.requests.length === 3)
+    assert.match(first.requests[2] ?? '', /watch=true.*resourceVersion=6/)
+    await informer.stop()
+    await first.down()
+    client.close()
   })
 
   it('starts before its server does', async () => {

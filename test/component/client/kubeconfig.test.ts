@@ -32,7 +32,7 @@ async function write(content: unknown): Promise<string> {
   return path
 }
 
-async function faultOf(content: unknown, options?: { server: string }): Promise<KubeconfigError> {
+async function faultOf(content: unknown, options?: { servers: readonly string[] }): Promise<KubeconfigError> {
   const path = await write(content)
   try {
     await loadKubeconfig(path, options)
@@ -44,6 +44,14 @@ async function faultOf(content: unknown, options?: { server: string }): Promise<
 }
 
 describe('a kubeconfig', () => {
+  it('takes several servers of one protocol in place of its own', async () => {
+    const path = await write(config())
+    const access = await loadKubeconfig(path, { servers: ['https://10.0.0.2:6443', 'https://10.0.0.3:6443/'] })
+    assert.deepEqual([access.server, access.otherServers], ['https://10.0.0.2:6443', ['https://10.0.0.3:6443']])
+    const fault = await faultOf(config(), { servers: ['https://10.0.0.2:6443', 'http://10.0.0.3'] })
+    assert.match(fault.message, /--server: expected servers of one protocol/)
+  })
+
   it('gives the server, authority, certificate and key from inline data', async () => {
     const data = (text: string) => Buffer.from(text).toString('base64')
     const user = { 'client-certificate-data': data(pem.cert), 'client-key-data': data(pem.key), token: 'abc' }
@@ -69,7 +77,7 @@ describe('a kubeconfig', () => {
 
   it('yields its server address to the one given, and keeps the rest', async () => {
     const path = await write(config({ 'insecure-skip-tls-verify': true }, { token: 'abc' }))
-    const access = await loadKubeconfig(path, { server: 'https://127.0.0.1:7443' })
+    const access = await loadKubeconfig(path, { servers: ['https://127.0.0.1:7443'] })
     assert.equal(access.server, 'https://127.0.0.1:7443')
     assert.equal(access.skipTlsVerify, true)
     assert.deepEqual(access.bearer, { kind: 'token', token: 'abc' })
