@@ -21,6 +21,8 @@ interface Options {
   /** A regular expression that takes the place of the run's focus. */
   readonly focus: string | undefined
   readonly isFresh: boolean
+  /** Tests that did not pass run again. */
+  readonly isAgain: boolean
   readonly isKept: boolean
   readonly limitMinutes: number
   /** Processes of the suite at once; tests that the suite calls serial run alone. */
@@ -32,6 +34,7 @@ function readOptions(): Options {
     allowPositionals: true,
     options: {
       focus: { type: 'string' },
+      again: { type: 'boolean', default: false },
       fresh: { type: 'boolean', default: false },
       keep: { type: 'boolean', default: false },
       'limit-minutes': { type: 'string', default: '240' },
@@ -43,12 +46,21 @@ function readOptions(): Options {
   const limitMinutes = Number(values['limit-minutes'])
   const parallel = Number(values.parallel)
   if (run === undefined || !(limitMinutes > 0) || !(parallel > 0)) {
-    const flags = '[--focus REGEXP] [--fresh] [--keep] [--limit-minutes N] [--parallel N]'
+    const flags = '[--focus REGEXP] [--again] [--fresh] [--keep] [--limit-minutes N] [--parallel N]'
     console.error(`usage: npm run conformance -- NAME ${flags}`)
     for (const [each, { what }] of Object.entries(runs)) console.error(`  ${each}: ${what}`)
     process.exit(2)
   }
-  return { name, run, focus: values.focus, isFresh: values.fresh, isKept: values.keep, limitMinutes, parallel }
+  return {
+    name,
+    run,
+    focus: values.focus,
+    isFresh: values.fresh,
+    isAgain: values.again,
+    isKept: values.keep,
+    limitMinutes,
+    parallel,
+  }
 }
 
 function runScript(script: string, args: readonly string[] = [], env: Readonly<Record<string, string>> = {}): void {
@@ -125,7 +137,8 @@ function writeResults({ name, run }: Options, outcomes: readonly Outcome[]): voi
 async function runAll(options: Options, place: SuitePlace): Promise<readonly Outcome[]> {
   const deadlineMs = Date.now() + options.limitMinutes * 60_000
   const names = await listTests(place, { focus: [options.focus ?? options.run.focus], skip: options.run.skip })
-  const earlier = readEarlier(options.name)
+  const known = readEarlier(options.name)
+  const earlier = options.isAgain ? known.filter(({ state }) => state === 'passed') : known
   let outcomes = earlier
   const batches = [...planBatches(names, earlier, batchSize).entries()]
   console.error(`conformance: ${names.length} tests, ${batches.flatMap(([, batch]) => batch).length} to run`)

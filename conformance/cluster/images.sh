@@ -4,6 +4,7 @@
 # and agnhost of build.sh.
 #   agnhost, jessie-dnsutils, distroless-iptables  one root of busybox applets (the original has busybox too) with the programs that tests
 #                                                  call (dig, curl, nc, ss, ip, conntrack) and the official agnhost
+#   kube-proxy                                     that root with kube-proxy, where build.sh has built it
 #   nginx, httpd                                   busybox httpd on port 80
 #   pause                                          a short program in C
 set -eu
@@ -63,7 +64,7 @@ for program in bash curl wget dig nslookup host ss ip getent conntrack timeout x
 done
 # busybox sh prefers its own applets (its nc knows no -u) to programs in PATH, so sh is bash here.
 rm -f "$out/root/bin/sh"; cp "$out/root/usr/bin/bash" "$out/root/bin/sh"
-for name in iptables iptables-save ip6tables ip6tables-save iptables-nft iptables-nft-save; do ln -sf xtables-nft-multi "$out/root/usr/bin/$name"; done
+for name in iptables iptables-save iptables-restore ip6tables ip6tables-save ip6tables-restore iptables-nft iptables-nft-save; do ln -sf xtables-nft-multi "$out/root/usr/bin/$name"; done
 mkdir -p "$out/root/usr/lib/x86_64-linux-gnu"
 cp -r /usr/lib/x86_64-linux-gnu/xtables "$out/root/usr/lib/x86_64-linux-gnu/" 2>/dev/null || true
 (cd "$out/debs" && apt-get download netcat-openbsd iperf libbsd0 libmd0 >/dev/null 2>&1 && for deb in *.deb; do dpkg -x "$deb" unpacked; done)
@@ -80,6 +81,7 @@ rm -rf "$out/root/$out"
 cp "$WORK/bin/agnhost" "$out/root/agnhost"
 ln -sf agnhost "$out/root/agnhost-2"
 test ! -x "$WORK/bin/coredns" || cp "$WORK/bin/coredns" "$out/root/coredns"  # some DNS tests run a server of their own
+test ! -x "$WORK/bin/kube-proxy" || cp "$WORK/bin/kube-proxy" "$out/root/usr/local/bin/kube-proxy"
 for each in localhost.crt localhost.key; do cp "$WORK/build/kubernetes/test/images/agnhost/porter/$each" "$out/root/$each"; done
 layer full "$out/root"
 
@@ -93,6 +95,7 @@ image registry.k8s.io/pause:3.10.1 pause '["/pause"]' null
 image $e2e/agnhost:2.56 full '["/agnhost"]' '["pause"]'
 image $e2e/jessie-dnsutils:1.7 full null '["/bin/sh"]'
 image registry.k8s.io/build-image/distroless-iptables:v0.7.14 full null '["/bin/sh"]'
+test ! -x "$WORK/bin/kube-proxy" || image registry.k8s.io/kube-proxy:v1.34.4 full null '["/usr/local/bin/kube-proxy"]'
 image $e2e/busybox:1.37.0-1 small null '["sh"]'
 if test -x "$WORK/bin/regression-issue-74839"; then
   mkdir -p "$out/regression"; cp "$WORK/bin/regression-issue-74839" "$out/regression/"

@@ -4,7 +4,8 @@
 #   WORK      the folder of build.sh and images.sh; state goes to $WORK/state and $WORK/node2, logs to their folders `logs`
 #   PLATNET   a checkout with node_modules
 #   CONTROL   kubernetes (etcd, kube-apiserver, kube-controller-manager, kube-scheduler) or platnet (`platnet server`)
-#   PLANE     platnet (`platnet agent` with proxy, policy and dns) or kube (kube-proxy and CoreDNS, to compare with)
+#   PLANE     platnet (`platnet agent` with proxy, policy and dns), kube (kube-proxy and CoreDNS, to compare with) or none (pods of the
+#             cluster will be the plane)
 #   NODES     1 or 2;  AGENT_OPTIONS, SERVER_OPTIONS  more options of ours;  CGROUP  the control group of all pods
 # Each node has a network, mount, hostname and process namespace that ends with its first process. Nothing of the machine changes but its
 # control groups, where all pods are below /$CGROUP.
@@ -97,7 +98,8 @@ if test "$CONTROL" = kubernetes; then
     --token-auth-file tokens.csv --authorization-mode Node,RBAC --service-cluster-ip-range 10.96.0.0/12 \
     --service-account-issuer https://kubernetes.default.svc.cluster.local --service-account-key-file sa.key \
     --service-account-signing-key-file sa.key --allow-privileged --kubelet-preferred-address-types InternalIP \
-    --enable-admission-plugins NodeRestriction --runtime-config 'api/all=false,api/ga=true'
+    --enable-admission-plugins NodeRestriction --runtime-config 'api/all=false,api/ga=true' \
+    --audit-policy-file "$here/audit.yaml" --audit-log-path "$state/logs/audit.log"
 else
   # shellcheck disable=SC2086 # one word an option
   start "$state" platnet-server "$PLATNET/scripts/platnet" server --data-dir "$state/platnet" --secure-port 6443 --bind-address 0.0.0.0 \
@@ -126,7 +128,7 @@ if test "$PLANE" = platnet; then
   until_true 'the Service kube-dns' k apply -f "$PLATNET/deploy/kubernetes/kube-dns.yaml"
   until_true 'a token of the agent' sh -c "sh '$here/inside.sh' kubectl -n kube-system create token platnet --duration 24h >'$state/agent.token' && test -s '$state/agent.token'"
   kubeconfig agent.kubeconfig "tokenFile: $state/agent.token"
-else
+elif test "$PLANE" = kube; then
   kubeconfig proxy.kubeconfig 'token: admintoken'
 fi
 
@@ -225,10 +227,10 @@ start_coredns() {
 }
 
 start_plane() { # FOLDER NUMBER NAME
-  if test "$PLANE" = platnet; then start_agent "$1" "$2" "$3"; else start_kube_proxy "$1" "$3"; fi
+  case $PLANE in platnet) start_agent "$1" "$2" "$3" ;; kube) start_kube_proxy "$1" "$3" ;; esac
 }
 
-test "$PLANE" = platnet || start_coredns
+test "$PLANE" != kube || start_coredns
 start_kubelet "$state" 1 realnode "$CGROUP"
 start_plane "$state" 1 realnode
 test "$NODES" = 1 || {

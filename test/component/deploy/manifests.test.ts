@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { describe, test } from 'node:test'
+import { isDeepStrictEqual } from 'node:util'
 import { parse, parseAllDocuments } from 'yaml'
 import { optionGroups } from '../../../src/app/option-groups.ts'
 import { loadKubeconfig } from '../../../src/client/index.ts'
@@ -20,7 +21,14 @@ function objectsOf(name: string) {
   })
 }
 
-const manifests = ['rbac', 'rbac-ingress', 'daemonset', 'kube-dns'] as const
+const manifests = [
+  'rbac',
+  'rbac-ingress',
+  'daemonset',
+  'kube-dns',
+  'remove-kube-proxy-rules',
+  'remove-platnet-rules',
+] as const
 const [configMap, daemonSet] = objectsOf('daemonset')
 const pod = daemonSet.spec.template.spec
 const [container] = pod.containers
@@ -78,6 +86,22 @@ describe('the manifests for a Kubernetes cluster', () => {
     const wrong = structuredClone(daemonSet)
     wrong.spec.template.spec.containers[0].securityContext.capability = {}
     assert.equal((await create(wrong)).code, 400)
+  })
+
+  test('One manifest has all that an agent needs, Ingress apart.', () => {
+    const { resources } = parse(read('deploy/kubernetes/kustomization.yaml'))
+    assert.deepEqual(resources, ['rbac.yaml', 'kube-dns.yaml', 'daemonset.yaml'])
+  })
+
+  test('What removes rules waits for the port of the agent, and reads the configuration that the agent had.', () => {
+    const [before] = objectsOf('remove-kube-proxy-rules')[0].spec.template.spec.initContainers
+    assert.ok(before.command.at(-1).includes(`https://127.0.0.1:${podOptions.node.port}/readyz`))
+    const { initContainers, volumes } = objectsOf('remove-platnet-rules')[0].spec.template.spec
+    assert.ok(
+      volumes.some(({ configMap: from }: { configMap?: object }) => isDeepStrictEqual(from, { name: 'platnet' })),
+    )
+    const [, command = ''] = /until platnet ([^;]*);/.exec(initContainers[1].command.at(-1)) ?? []
+    assert.equal(command, 'cleanup --yes --keep-pods --config=/etc/platnet/config.yaml')
   })
 
   test('Every mount has a volume, and every volume is mounted.', () => {

@@ -1,0 +1,151 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { after, before, describe, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { parseAllDocuments } from 'yaml'
+import { readBuildInfo } from '../../../src/observe/index.ts'
+import { ContainerEngine } from '../../helpers/container-engine.ts'
+import { skipReason } from '../../helpers/netns.ts'
+import { missingCluster, RealCluster } from '../../helpers/real-cluster.ts'
+import type { ServiceLoad } from './service-load.ts'
+
+const root = resolve(import.meta.dirname, '../../..')
+const skip = skipReason('podman', 'crun', 'debootstrap', 'kubectl') || missingCluster('kube-proxy', 'coredns')
+const [service, dns, name] = ['10.96.0.80', '10.96.0.10', 'web.default.svc.cluster.local']
+/** How long the load goes on before, between and after the changes. */
+const settleMs = 10_000
+
+/** The commands under a heading of docs/kubernetes-install.md. */
+function commandsOf(heading: string): string {
+  const [, section = ''] = readFileSync(join(root, 'docs/kubernetes-install.md'), 'utf8').split(`\n## ${heading}\n`)
+  const [, commands] = /```sh\n([^`]*)```/.exec(section) ?? []
+  assert.ok(commands, `docs/kubernetes-install.md has commands under ${heading}`)
+  return commands
+}
+
+interface AuditEvent {
+  readonly verb: string
+  readonly objectRef?: { readonly resource: string; readonly subresource?: string }
+  readonly responseStatus?: { readonly code: number }
+}
+
+describe('the manifests in a cluster of Kubernetes, in place of kube-proxy and back', { skip }, () => {
+  let folder = ''
+  let cluster: RealCluster
+  let loads: readonly ServiceLoad[] = []
+  let rules: Readonly<Record<'before' | 'ours' | 'after', string>>
+  let audit: readonly AuditEvent[] = []
+
+  /** The image by the recipe, as a tar for containerd. */
+  async function buildImage(): Promise<string> {
+    const archive = join(folder, 'platnet.tar')
+    const packages = join(folder, 'packages')
+    const { version, commit = '' } = readBuildInfo(root)
+    const script = [join(root, 'scripts/package.ts'), '--compression', 'none', '--out', packages]
+    const built = spawnSync(process.execPath, script, { cwd: root, encoding: 'utf8' })
+    assert.equal(built.status, 0, built.stderr)
+    const engine = new ContainerEngine(folder)
+    await engine.build(packages, { VERSION: version, COMMIT: commit })
+    await engine.podman('tag', 'localhost/platnet:test', 'localhost/platnet:latest')
+    await engine.podman('save', '--format', 'docker-archive', '--output', archive, 'localhost/platnet:latest')
+    await engine.remove()
+    return archive
+  }
+
+  /** What an operator sets by docs/kubernetes-install.md. */
+  async function writeManifest(): Promise<void> {
+    cpSync(join(root, 'deploy'), join(folder, 'deploy'), { recursive: true })
+    const manifest = await cluster.kubectl('kustomize', join(folder, 'deploy/kubernetes'))
+    const objects = manifest.split(/^---\n/m).filter((object) => !/^kind: Service$/m.test(object))
+    writeFileSync(join(folder, 'platnet.yaml'), objects.join('---\n').replace('192.0.2.1:6443', '192.168.77.2:6443'))
+  }
+
+  const follow = (heading: string) => cluster.run('sh', '-exc', `cd '${folder}'\n${commandsOf(heading)}`)
+  const readRules = () => cluster.run('iptables-save')
+
+  /** From the node, and from a pod. The result ends the load. */
+  async function startLoads(): Promise<() => Promise<readonly ServiceLoad[]>> {
+    const address = await cluster.kubectl('get', 'pod', 'client', '-o', 'jsonpath={.status.podIP}')
+    const program = [process.execPath, join(import.meta.dirname, 'service-load.ts'), service, dns, name]
+    const namespace = await cluster.namespaceOf(address)
+    const programs = await Promise.all([
+      cluster.start('env', ...program),
+      cluster.start('ip', 'netns', 'exec', namespace, ...program),
+    ])
+    return async () => {
+      for (const { stdin } of programs) stdin?.end()
+      const lines = await Promise.all(programs.map(({ stdout }) => (stdout === null ? '' : text(stdout))))
+      return lines.map((line) => JSON.parse(line))
+    }
+  }
+
+  before(async () => {
+    folder = mkdtempSync('/var/tmp/plt-kubernetes-')
+    const archive = process.env['PLATNET_TEST_IMAGE'] ?? (await buildImage())
+    cluster = await RealCluster.start({ PLANE: 'none' })
+    await cluster.run('ctr', '-n', 'k8s.io', 'images', 'import', archive)
+    await cluster.kubectl('apply', '-f', join(root, 'conformance/cluster/peers.yaml'))
+    await cluster.kubectl('apply', '-f', join(import.meta.dirname, 'web.yaml'))
+    await cluster.kubectl('-n', 'kube-system', 'rollout', 'status', 'daemonset', 'kube-proxy', '--timeout=2m')
+    await cluster.kubectl('-n', 'kube-system', 'rollout', 'status', 'deployment', 'coredns', '--timeout=2m')
+    await cluster.kubectl('rollout', 'status', 'deployment', 'web', '--timeout=2m')
+    await cluster.kubectl('wait', '--for=condition=Ready', 'pod/client', '--timeout=2m')
+    await writeManifest()
+    const endLoads = await startLoads()
+    await sleep(settleMs)
+    const rulesBefore = await readRules()
+    await follow('From kube-proxy to Platnet')
+    const ours = await readRules()
+    await sleep(settleMs)
+    await follow('Back to kube-proxy')
+    rules = { before: rulesBefore, ours, after: await readRules() }
+    await sleep(settleMs)
+    loads = await endLoads()
+    const lines = readFileSync(join(cluster.state, 'logs/audit.log'), 'utf8').trimEnd().split('\n')
+    audit = lines.map((line) => JSON.parse(line))
+  })
+  after(async () => {
+    await cluster?.[Symbol.asyncDispose]()
+    rmSync(folder, { recursive: true, force: true })
+  })
+
+  test('Not one request to a Service and not one query is refused or lost, from the node and from a pod.', () => {
+    assert.equal(loads.length, 2)
+    for (const { fresh, held, names } of loads) {
+      for (const seen of [fresh, held, names]) {
+        assert.ok(seen.asked > 500, `${seen.asked} were asked`)
+        assert.deepEqual(seen.failures, [])
+      }
+    }
+  })
+
+  test('Connections last from before the first change until after the last.', () => {
+    for (const { connectionsOfHeld } of loads) assert.equal(connectionsOfHeld, 5)
+  })
+
+  test('Each has its own rules while it runs, and none of the other.', () => {
+    const owners = (text: string) => ({ kube: /^-A KUBE-SVC-/m.test(text), platnet: /PLAT-/.test(text) })
+    assert.deepEqual(owners(rules.before), { kube: true, platnet: false })
+    assert.deepEqual(owners(rules.ours), { kube: false, platnet: true })
+    assert.deepEqual(owners(rules.after), { kube: true, platnet: false })
+  })
+
+  test('The API server refuses the agent nothing, and the agent uses every right to list and to watch that it has.', () => {
+    assert.deepEqual(
+      audit.filter(({ responseStatus }) => responseStatus?.code === 403),
+      [],
+    )
+    const used = new Set(audit.map(({ verb, objectRef }) => `${verb} ${objectRef?.resource}`))
+    const granted = parseAllDocuments(readFileSync(join(root, 'deploy/kubernetes/rbac.yaml'), 'utf8'))
+      .flatMap((document) => (document.toJS().rules ?? []) as readonly { resources: string[]; verbs: string[] }[])
+      .filter(({ verbs }) => verbs.includes('watch'))
+      .flatMap(({ resources, verbs }) => resources.flatMap((each) => verbs.map((verb) => `${verb} ${each}`)))
+    assert.deepEqual(
+      granted.filter((right) => !used.has(right)),
+      [],
+    )
+  })
+})

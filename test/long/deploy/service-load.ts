@@ -1,0 +1,113 @@
+// Load on a Service and on names from the network namespace that this runs in, until standard input ends; then one line of JSON with what
+// was seen. Arguments: address of the Service, address of DNS, name that is asked for.
+import { createSocket } from 'node:dgram'
+import { once } from 'node:events'
+import { Agent } from 'node:http'
+import { isIPv4 } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { makeQuery } from '../../helpers/dns-messages.ts'
+import { httpGet } from '../../helpers/http-get.ts'
+
+/** What happened to the requests of one kind. */
+export interface Seen {
+  asked: number
+  /** One line for each request without its answer. */
+  readonly failures: string[]
+  slowestMs: number
+}
+
+export interface ServiceLoad {
+  /** A connection for each request. */
+  readonly fresh: Seen
+  /** Requests on connections that stay open from the first to the last. */
+  readonly held: Seen
+  readonly connectionsOfHeld: number
+  readonly names: Seen
+}
+
+const [service = '', dns = '', name = ''] = process.argv.slice(2)
+const answerMs = 5_000
+const heldCount = 5
+const newSeen = (): Seen => ({ asked: 0, failures: [], slowestMs: 0 })
+let isEnding = false
+
+async function ask(seen: Seen, request: () => Promise<void>): Promise<void> {
+  const startedMs = performance.now()
+  seen.asked += 1
+  try {
+    await request()
+  } catch (error) {
+    seen.failures.push(`${new Date().toISOString()} ${error instanceof Error ? error.message : String(error)}`)
+  }
+  seen.slowestMs = Math.max(seen.slowestMs, Math.round(performance.now() - startedMs))
+}
+
+async function requestPage(agent: Agent | false): Promise<void> {
+  const got = await httpGet({
+    agent,
+    host: service,
+    port: 80,
+    path: '/hostname',
+    signal: AbortSignal.timeout(answerMs),
+  })
+  if (got.status !== 200) throw new Error(`status ${got.status}`)
+}
+
+/** Starts a request every few milliseconds, whatever becomes of the earlier ones. */
+async function repeat(everyMs: number, request: () => Promise<void>): Promise<void> {
+  const running = new Set<Promise<void>>()
+  while (!isEnding) {
+    const one = request().finally(() => running.delete(one))
+    running.add(one)
+    await sleep(everyMs)
+  }
+  await Promise.all(running)
+}
+
+/** One connection, which must last: a second one is counted. */
+async function hold(seen: Seen, onConnection: () => void): Promise<void> {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1, timeout: 60_000 })
+  const connect = agent.createConnection.bind(agent)
+  agent.createConnection = (...args) => {
+    onConnection()
+    return connect(...args)
+  }
+  while (!isEnding) {
+    await ask(seen, () => requestPage(agent))
+    await sleep(100)
+  }
+  agent.destroy()
+}
+
+/** A query from a port of its own, as resolvers send them; not repeated. */
+async function resolveName(): Promise<void> {
+  const socket = createSocket('udp4')
+  try {
+    socket.connect(53, dns)
+    await once(socket, 'connect')
+    socket.send(makeQuery(name, 1))
+    const [answer] = (await once(socket, 'message', { signal: AbortSignal.timeout(answerMs) })) as [Buffer]
+    const [code, answers] = [(answer[3] ?? 15) & 15, answer.readUInt16BE(6)]
+    if (code !== 0 || answers === 0) throw new Error(`rcode ${code}, ${answers} answers`)
+  } finally {
+    socket.close()
+  }
+}
+
+if (!isIPv4(service)) throw new Error(`expected an address of a Service, got ${service}`)
+process.stdin.once('end', () => {
+  isEnding = true
+})
+process.stdin.resume()
+const [fresh, held, names] = [newSeen(), newSeen(), newSeen()]
+let connectionsOfHeld = 0
+const onConnection = () => {
+  connectionsOfHeld += 1
+}
+await Promise.all([
+  repeat(20, () => ask(fresh, () => requestPage(false))),
+  repeat(20, () => ask(names, resolveName)),
+  ...Array.from({ length: heldCount }, () => hold(held, onConnection)),
+])
+const load: ServiceLoad = { fresh, held, connectionsOfHeld, names }
+process.stdout.write(`${JSON.stringify(load)}\n`)
