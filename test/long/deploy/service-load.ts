@@ -9,7 +9,7 @@ import { makeQuery } from '../../helpers/dns-messages.ts'
 import { httpGet } from '../../helpers/http-get.ts'
 
 /** What happened to the requests of one kind. */
-export interface Seen {
+interface Seen {
   asked: number
   /** One line for each request without its answer. */
   readonly failures: string[]
