@@ -151,7 +151,7 @@ function isUnready(pod: Pod, { atMs, windowMs }: PodUsage, { settings, nowMs }: 
   const condition = readyCondition(pod)
   const startedMs = Date.parse(pod.status.startTime ?? '')
   if (condition === undefined || Number.isNaN(startedMs)) return true
-  const changedMs = Date.parse(condition.lastTransitionTime) || 0
+  const changedMs = Date.parse(condition.lastTransitionTime ?? '') || 0
   if (startedMs + settings.cpuInitializationPeriodMs > nowMs) return !isReady(pod) || atMs < changedMs + windowMs
   return !isReady(pod) && startedMs + settings.initialReadinessDelayMs > changedMs
 }

@@ -12,7 +12,8 @@ export const conditionSchema = z.looseObject({
   status: z.string(),
   reason: otherwise(z.string(), ''),
   message: otherwise(z.string(), ''),
-  lastTransitionTime: otherwise(z.string(), ''),
+  /** Null where the writer of the condition gave none, as Go encodes a time that is not set. */
+  lastTransitionTime: otherwise(z.string().nullable(), null),
   lastHeartbeatTime: z.string().nullish(),
 })
 

@@ -5,7 +5,7 @@ import { after, before, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { missingCluster, RealCluster } from '../../helpers/real-cluster.ts'
 import { untilAsync } from '../../helpers/until.ts'
-import type { ServiceLoad } from './service-load.ts'
+import type { ServiceLoad } from './service-load.program.ts'
 
 const serviceCount = 10_000
 const [service, dns, name] = ['10.96.0.80', '10.96.0.10', 'web.default.svc.cluster.local']
@@ -34,7 +34,12 @@ describe('an agent beside a kube-apiserver with 10,000 Services that is gone for
 
   async function createMany(): Promise<void> {
     const ca = join(cluster.state, 'ca.crt')
-    const program = [join(import.meta.dirname, 'many-services.ts'), 'https://192.168.77.2:6443', ca, 'admintoken']
+    const program = [
+      join(import.meta.dirname, 'many-services.program.ts'),
+      'https://192.168.77.2:6443',
+      ca,
+      'admintoken',
+    ]
     await cluster.run(process.execPath, ...program, String(serviceCount))
     const isWritten = async () => (await readRules()).split('-j PLAT-SEP').length > serviceCount
     await untilAsync('all Services have rules', isWritten, deadlineMs)
@@ -48,7 +53,13 @@ describe('an agent beside a kube-apiserver with 10,000 Services that is gone for
     await sleep(10_000)
     seen.before = await readRules()
     const monitor = await cluster.start('nft', 'monitor')
-    const load = await cluster.start(process.execPath, join(import.meta.dirname, 'service-load.ts'), service, dns, name)
+    const load = await cluster.start(
+      process.execPath,
+      join(import.meta.dirname, 'service-load.program.ts'),
+      service,
+      dns,
+      name,
+    )
     const outputs = [monitor, load].map(({ stdout }) => (stdout === null ? '' : text(stdout)))
     const pid = await pidOf()
     command = (await cluster.run('cat', `/proc/${pid}/cmdline`)).split('\0').filter((word) => word !== '')

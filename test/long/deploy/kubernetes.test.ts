@@ -10,7 +10,7 @@ import { readBuildInfo } from '../../../src/observe/index.ts'
 import { ContainerEngine } from '../../helpers/container-engine.ts'
 import { skipReason } from '../../helpers/netns.ts'
 import { missingCluster, RealCluster } from '../../helpers/real-cluster.ts'
-import type { ServiceLoad } from './service-load.ts'
+import type { ServiceLoad } from './service-load.program.ts'
 
 const root = resolve(import.meta.dirname, '../../..')
 const skip = skipReason('podman', 'crun', 'debootstrap', 'kubectl') || missingCluster('kube-proxy', 'coredns')
@@ -69,7 +69,7 @@ describe('the manifests in a cluster of Kubernetes, in place of kube-proxy and b
   /** From the node, and from a pod. The result ends the load. */
   async function startLoads(): Promise<() => Promise<readonly ServiceLoad[]>> {
     const address = await cluster.kubectl('get', 'pod', 'client', '-o', 'jsonpath={.status.podIP}')
-    const program = [process.execPath, join(import.meta.dirname, 'service-load.ts'), service, dns, name]
+    const program = [process.execPath, join(import.meta.dirname, 'service-load.program.ts'), service, dns, name]
     const namespace = await cluster.namespaceOf(address)
     const programs = await Promise.all([
       cluster.start('env', ...program),

@@ -115,7 +115,7 @@ function touched(conditions: readonly Condition[], type: string, nowMs: number):
 
 function lastProgressMs({ lastTransitionTime, ...rest }: Condition): number {
   const { lastUpdateTime } = rest
-  return Date.parse(typeof lastUpdateTime === 'string' ? lastUpdateTime : lastTransitionTime) || 0
+  return Date.parse(typeof lastUpdateTime === 'string' ? lastUpdateTime : (lastTransitionTime ?? '')) || 0
 }
 
 function hasDeadline({ spec }: Deployment): boolean {

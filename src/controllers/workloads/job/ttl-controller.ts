@@ -36,6 +36,6 @@ function expiresAtMs(job: Job): number | undefined {
   const { ttlSecondsAfterFinished: ttlSeconds } = job.spec
   const end = endOf(job)
   if (end === undefined || ttlSeconds === undefined || job.metadata.deletionTimestamp !== undefined) return undefined
-  const endMs = Date.parse(end.lastTransitionTime)
+  const endMs = Date.parse(end.lastTransitionTime ?? '')
   return Number.isNaN(endMs) ? undefined : endMs + ttlSeconds * 1000
 }
