@@ -44,6 +44,12 @@ export interface HeldMemberSet {
   readonly members: ReadonlySet<string>
 }
 
+/** A set of ours without its members. */
+export interface SetHeader extends Omit<HeldMemberSet, 'members'> {
+  /** How many members it has. */
+  readonly count: number
+}
+
 /** One member as the kernel holds it. */
 export interface MemberEntry {
   readonly element: string
@@ -55,6 +61,11 @@ export interface MemberEntry {
 const prefix = 'PLAT-NP-'
 /** The names under which new sets are made that take the place of others. */
 export const spareSets: Readonly<Record<IpFamily, string>> = { IPv4: 'PLAT-NP-SPARE4', IPv6: 'PLAT-NP-SPARE6' }
+
+/** Tells whether the text begins with the name of a set of ours. */
+export function isOwnSet(text: string): boolean {
+  return text.startsWith(prefix)
+}
 
 /** Reads what `ipset save` prints, line by line so that the caller can pause; sets that are not ours are left out. */
 export class MemberSetParser {
@@ -86,10 +97,8 @@ export function parseMemberEntries(saved: string): readonly MemberEntry[] {
 }
 
 /** Reads our sets from `ipset list -terse`: how many members each one has. */
-export function parseMemberCounts(
-  listed: string,
-): ReadonlyMap<string, Omit<HeldMemberSet, 'members'> & { count: number }> {
-  const blocks = listed.split(/^Name: /m).filter((block) => block.startsWith(prefix))
+export function parseMemberCounts(listed: string): ReadonlyMap<string, SetHeader> {
+  const blocks = listed.split(/^Name: /m).filter(isOwnSet)
   return new Map(
     blocks.map((block) => {
       const value = (label: string) => new RegExp(`^${label}: (.*)$`, 'm').exec(block)?.[1] ?? ''
@@ -159,7 +168,7 @@ export function removeLines(name: string, elements: ReadonlySet<string>): readon
 
 /** Throws NetfilterError for a set or a member that must not become text. */
 export function checkMemberSetName(name: string): string {
-  if (name.startsWith(prefix)) return checkSetName(name)
+  if (isOwnSet(name)) return checkSetName(name)
   throw new NetfilterError('bad-set-name', `${JSON.stringify(name)} is no name for a set with members`, {
     remedy: `expected ${prefix} and at most 23 characters of A-Z, 0-9 and -`,
   })

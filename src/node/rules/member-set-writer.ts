@@ -7,9 +7,10 @@ import {
   MemberSetParser,
   parseMemberCounts,
   parseMemberEntries,
+  type SetHeader,
 } from '../../netfilter/member-sets.ts'
 import type { Logger } from '../../observe/logger.ts'
-import { type ElementSocket, writeElements } from './element-socket.ts'
+import { listSetHeaders, type SetSocket, writeElements } from './element-socket.ts'
 import { explainSaveFailure, explainSetFailure, RulesError } from './errors.ts'
 import type { SetDrift, WantedSets } from './wanted-sets.ts'
 
@@ -28,8 +29,8 @@ export const noSets: SetReport = { added: 0, removed: 0, restores: 0 }
 export interface MemberSetParts {
   readonly family: IpFamily
   readonly run: Run
-  /** In the network namespace in which `run` starts programs; without it `ipset restore` writes everything. */
-  readonly socket?: ElementSocket | undefined
+  /** In the network namespace in which `run` starts programs; without it programs write and list everything. */
+  readonly socket?: SetSocket | undefined
   readonly wanted: WantedSets
   readonly log: Logger
 }
@@ -134,11 +135,9 @@ export class MemberSetWriter {
     return parser.sets
   }
 
-  /** Compares names, forms and numbers of members, which takes milliseconds however many there are. Throws RulesError. */
+  /** Compares names, forms and numbers of members, which takes the same time however many there are. Throws RulesError. */
   async isAsExpected(): Promise<boolean> {
-    const { wanted } = this.#parts
-    if (!this.#isKernelKnown) return true
-    return wanted.countsMatch(parseMemberCounts(await this.#read(['list', '-terse'])))
+    return !this.#isKernelKnown || this.#parts.wanted.countsMatch(await this.#listHeaders())
   }
 
   /** Takes what `read` returned while writes went on. */
@@ -180,6 +179,13 @@ export class MemberSetWriter {
     } catch (thrown) {
       throw explainSetFailure(thrown, lines)
     }
+  }
+
+  /** The socket lists within the system call; the program costs the time of a start. */
+  async #listHeaders(): Promise<ReadonlyMap<string, SetHeader>> {
+    const { socket } = this.#parts
+    const listed = socket && (await listSetHeaders(socket))
+    return listed ?? parseMemberCounts(await this.#read(['list', '-terse']))
   }
 
   async #read(args: readonly string[]): Promise<string> {

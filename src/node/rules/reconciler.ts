@@ -1,10 +1,10 @@
-import type { NetfilterSocket } from '../../host/index.ts'
 import type { SavedHook } from '../../netfilter/parse.ts'
 import type { Hook, TableChange, TableName } from '../../netfilter/ruleset.ts'
 import type { Logger } from '../../observe/logger.ts'
 import { AddressSetWriter } from './address-sets.ts'
 import { type BatchSize, batchSizes, isGoneAlready, splitIntoRestores } from './batches.ts'
 import { keepChainInUse } from './chains-in-use.ts'
+import type { SetSocket } from './element-socket.ts'
 import { RulesError } from './errors.ts'
 import { type HookDrift, planHooks } from './hook-plan.ts'
 import type { Iptables } from './iptables.ts'
@@ -18,7 +18,7 @@ import type { Drift } from './wanted-table.ts'
 
 export interface ReconcilerParts {
   readonly iptables: Iptables
-  readonly socket?: Pick<NetfilterSocket, 'request'> | undefined
+  readonly socket?: SetSocket | undefined
   readonly hooks: readonly Hook[]
   readonly wanted: WantedRules
   readonly changes: ChangeReader

@@ -13,6 +13,7 @@ import {
   removeLines,
   roomOf,
   type SetChange,
+  type SetHeader,
   spareSets,
 } from '../../netfilter/member-sets.ts'
 
@@ -180,7 +181,7 @@ export class WantedSets {
   }
 
   /** Whether the kernel's sets have the form and the number of members that they should have; sets that await a write aside. */
-  countsMatch(listed: ReadonlyMap<string, HeldShape & { readonly count: number }>): boolean {
+  countsMatch(listed: ReadonlyMap<string, SetHeader>): boolean {
     const areKnown = listed.entries().every(([name, { family }]) => family !== this.#family || this.#entries.has(name))
     const isAsWanted = ([name, { wanted, members }]: readonly [string, Entry]) => {
       const found = listed.get(name)

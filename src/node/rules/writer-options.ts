@@ -1,7 +1,7 @@
-import type { NetfilterSocket } from '../../host/index.ts'
 import type { Hook, TableName } from '../../netfilter/ruleset.ts'
 import type { Logger } from '../../observe/logger.ts'
 import type { BatchSize } from './batches.ts'
+import type { SetSocket } from './element-socket.ts'
 import type { Iptables } from './iptables.ts'
 import type { VerifyReport, WriteReport } from './reports.ts'
 
@@ -14,8 +14,8 @@ export interface RulesObserver {
 
 export interface RulesWriterOptions {
   readonly iptables: Iptables
-  /** Writes single elements of sets in the namespace of `iptables`, where it is given, in place of a program. */
-  readonly socket?: Pick<NetfilterSocket, 'request'> | undefined
+  /** Writes single elements of sets and lists sets in the namespace of `iptables`, where it is given, in place of a program. */
+  readonly socket?: SetSocket | undefined
   readonly hooks: readonly Hook[]
   /** The tables that belong to this writer alone; nat and filter by default. Chains of ours in others are not touched. */
   readonly tables?: readonly TableName[]

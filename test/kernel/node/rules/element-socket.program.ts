@@ -2,7 +2,8 @@
 import { NetfilterSocket, type Run, runProgram } from '../../../../src/host/index.ts'
 import type { IpFamily } from '../../../../src/model/ip.ts'
 import { emptyXorHash } from '../../../../src/model/xor-hash.ts'
-import type { MemberSet, SetChange } from '../../../../src/netfilter/member-sets.ts'
+import { type MemberSet, parseMemberCounts, type SetChange } from '../../../../src/netfilter/member-sets.ts'
+import { listSetHeaders } from '../../../../src/node/rules/element-socket.ts'
 import { detectIptables, Iptables, RulesError, RulesWriter } from '../../../../src/node/rules/index.ts'
 import { silentLogger } from '../../../../src/observe/logger.ts'
 
@@ -54,6 +55,14 @@ const second = elements({
 await ipv6.write([], emptyXorHash, change({ add: second }))
 const bySocket = { programs, elements: await save() }
 
+// A set that counts and forgets, and one of another program.
+await runProgram('ipset', ['create', 'PLAT-NP-T', 'hash:ip,port,ip', 'timeout', '60', 'counters'], { timeoutMs: 5000 })
+await runProgram('ipset', ['create', 'other', 'hash:mac'], { timeoutMs: 5000 })
+const listed = await runProgram('ipset', ['list', '-terse'], { timeoutMs: 5000 })
+const byProgram = [...parseMemberCounts(listed.stdout)].sort()
+const headers = { bySocket: [...((await listSetHeaders(socket)) ?? [])].sort(), byProgram }
+await runProgram('ipset', ['destroy', 'PLAT-NP-T'], { timeoutMs: 5000 })
+
 // Another program removes a set: the kernel refuses the element, and the writer makes the set again.
 await runProgram('ipset', ['destroy', 'PLAT-NP-A4'], { timeoutMs: 5000 })
 await ipv4.write([], emptyXorHash, change({ add: elements({ 'PLAT-NP-A4': ['10.0.0.3'] }) }))
@@ -62,5 +71,5 @@ const afterRemoval = await save()
 const refused = change({ add: elements({ 'PLAT-NP-A4': ['300.0.0.1'] }) })
 const error = await ipv4.write([], emptyXorHash, refused).catch((thrown: unknown) => thrown)
 const line = error instanceof RulesError ? { code: error.code, text: error.line?.text } : undefined
-process.stdout.write(JSON.stringify({ bySocket, afterRemoval, line }))
+process.stdout.write(JSON.stringify({ bySocket, headers, afterRemoval, line }))
 process.exit(0)
