@@ -27,6 +27,7 @@ export {
 } from './links.ts'
 export { localAddresses } from './local-addresses.ts'
 export { makeFolder } from './make-folder.ts'
+export { claimName, findNameHolder, type NameHolder } from './name-claim.ts'
 export { type Capability, probeNamespaces } from './namespace-probes.ts'
 export { type ListEnd, NetfilterSocket } from './netfilter-socket.ts'
 export { createNetns, deleteNetns, isNamespace, listNetns } from './netns.ts'

@@ -36,11 +36,16 @@ export async function findPortOwner(
  */
 export async function findSocketOwner(path: string): Promise<{ readonly pid: number | undefined } | undefined> {
   const wanted = await resolvePath(path)
-  const listeners = listeningUnixSockets(await readTable('unix')).filter(
-    (each) => basename(each.path) === basename(wanted),
-  )
-  const resolved = await Promise.all(listeners.map(async (each) => ({ ...each, path: await resolvePath(each.path) })))
-  const inodes = resolved.filter((each) => each.path === wanted).map(({ inode }) => `socket:[${inode}]`)
+  return findUnixListener(async (each) => basename(each) === basename(wanted) && (await resolvePath(each)) === wanted)
+}
+
+/** Finds who listens on a unix socket whose address fits, like `findSocketOwner`. The address of an abstract socket begins with `@`. */
+export async function findUnixListener(
+  fits: (address: string) => boolean | Promise<boolean>,
+): Promise<{ readonly pid: number | undefined } | undefined> {
+  const listeners = listeningUnixSockets(await readTable('unix'))
+  const isFit = await Promise.all(listeners.map(({ path }) => fits(path)))
+  const inodes = listeners.filter((_, index) => isFit[index]).map(({ inode }) => `socket:[${inode}]`)
   if (inodes.length === 0) return undefined
   return { pid: (await findHolder(new Set(inodes)))?.pid }
 }
@@ -73,7 +78,7 @@ function receivingSockets(text: string, state: string, port: number): { address:
 
 /** `Num RefCount Protocol Flags Type St Inode Path`; the flag is __SO_ACCEPTCON. */
 function listeningUnixSockets(text: string): readonly { readonly path: string; readonly inode: string }[] {
-  return Array.from(text.matchAll(/^\S+ \S+ \S+ 00010000 \S+ \S+ +(\d+) (\/.*)$/gm), ([, inode = '', path = '']) => {
+  return Array.from(text.matchAll(/^\S+ \S+ \S+ 00010000 \S+ \S+ +(\d+) ([/@].*)$/gm), ([, inode = '', path = '']) => {
     return { inode, path }
   })
 }

@@ -11,6 +11,7 @@ import { silentLogger } from '../../observe/index.ts'
 import { packagedPluginDirs, shippedCniDir } from '../composition/cni-plugins.ts'
 import { endPodsOfNode, podsOfNode } from '../composition/pod-remains.ts'
 import type { Options } from '../context.ts'
+import { findClaimant } from '../lifecycle/claim-parts.ts'
 import { isAgentThere } from './ask-agent.ts'
 
 export { podsOfNode }
@@ -28,7 +29,7 @@ export interface CleanupWishes {
   readonly keepPods: boolean
 }
 
-/** An agent that answers on a control socket. */
+/** An agent that answers on a control socket, or has parts of this network namespace. */
 export interface RunningAgent {
   /** Whether it writes the rules that a cleanup here would remove. */
   readonly isOfThisNetwork: boolean
@@ -36,9 +37,12 @@ export interface RunningAgent {
   readonly pid: number | undefined
 }
 
-/** Finds the agent that answers on a control socket; undefined where none does. */
+/** Finds the agent that answers on a control socket, else one that has this network namespace; undefined where there is none. */
 export async function findRunningAgent(controlSocket: string): Promise<RunningAgent | undefined> {
-  if (!(await isAgentThere(controlSocket))) return undefined
+  if (!(await isAgentThere(controlSocket))) {
+    const found = await findClaimant()
+    return found && { isOfThisNetwork: true, pid: found.holder.pid }
+  }
   const owner = await findSocketOwner(controlSocket)
   return { isOfThisNetwork: owner !== undefined, pid: owner?.pid }
 }

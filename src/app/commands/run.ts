@@ -11,6 +11,7 @@ import { wantedSysctls } from '../composition/wanted-sysctls.ts'
 import type { AppContext } from '../context.ts'
 import { agentArguments } from '../lifecycle/agent-arguments.ts'
 import { type AgentMessage, AgentSupervisor, aliveIntervalMs } from '../lifecycle/agent-supervisor.ts'
+import { awaitUnclaimed, claimParts } from '../lifecycle/claim-parts.ts'
 import { Lifecycle } from '../lifecycle/lifecycle.ts'
 import { Pulse } from '../lifecycle/pulse.ts'
 import { leaveReloadToSupervisor, reloadOnChange } from '../lifecycle/reload.ts'
@@ -42,6 +43,7 @@ export async function runAgent(untraced: AppContext): Promise<RunEnd> {
   const { context, components: tracing } = await composeTracing(untraced, 'platnet-agent')
   const log = agentLog(context)
   if (process.send) leaveReloadToSupervisor()
+  await claimParts({ components: context.options.values.app.components, log })
   const run = createFastRun()
   const [{ checkBeforeStart }, { composeAgent }] = await Promise.all([
     import('./check.ts'),
@@ -97,6 +99,7 @@ export async function runNode(untraced: AppContext): Promise<RunEnd> {
     const { requireAgentPort, requirePrivilege } = await import('./check.ts')
     await requirePrivilege()
     await requireAgentPort(context.options)
+    await awaitUnclaimed(context.options.values.app)
   }
   const server = await composeServer(context)
   const working = [...server.components, ...(withAgent ? [agent] : [])]
