@@ -118,8 +118,8 @@ export class ApiClient {
   }
 
   /** Reads any document of the server, such as `/apis`, without validation. */
-  getDocument(path: string, options?: RequestOptions): Promise<unknown> {
-    return this.#json({ method: 'GET', path }, options)
+  getDocument(path: string, options: RequestOptions & Pick<HttpRequest, 'accept'> = {}): Promise<unknown> {
+    return this.#json({ method: 'GET', path, accept: options.accept }, options)
   }
 
   /** Streams a file of the server, of any size. */

@@ -8,13 +8,24 @@ export interface ServedResource extends ResourceName {
   readonly namespaced: boolean
 }
 
-const groupListSchema = z.object({
-  groups: z.array(z.object({ name: z.string(), preferredVersion: z.object({ version: z.string() }) })),
+/** Aggregated discovery (KEP-3352): one document for all groups. */
+const accept = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList'
+
+const resourceSchema = z.object({
+  resource: z.string(),
+  responseKind: z.object({ kind: z.string() }),
+  scope: z.string(),
+  verbs: z.array(z.string()),
 })
 
-const resourceListSchema = z.object({
-  resources: z.array(
-    z.object({ name: z.string(), kind: z.string(), namespaced: z.boolean(), verbs: z.array(z.string()) }),
+/** The core group has no name; the first version of a group is the preferred one. */
+const discoverySchema = z.object({
+  kind: z.literal('APIGroupDiscoveryList'),
+  items: z.array(
+    z.object({
+      metadata: z.object({ name: z.string().default('') }),
+      versions: z.array(z.object({ version: z.string(), resources: z.array(resourceSchema).default([]) })),
+    }),
   ),
 })
 
@@ -25,22 +36,16 @@ const neededVerbs = ['list', 'watch', 'delete']
  * ZodError.
  */
 export async function listServedResources(client: ApiClient, signal: AbortSignal): Promise<readonly ServedResource[]> {
-  const { groups } = groupListSchema.parse(await client.getDocument('/apis', { signal }))
-  const named = groups.map(({ name, preferredVersion }) => ({ group: name, version: preferredVersion.version }))
-  const all = await Promise.all(
-    [{ group: '', version: 'v1' }, ...named].map((group) => listGroup(client, group, signal)),
-  )
-  return all.flat()
-}
-
-async function listGroup(
-  client: ApiClient,
-  { group, version }: { readonly group: string; readonly version: string },
-  signal: AbortSignal,
-): Promise<readonly ServedResource[]> {
-  const path = group === '' ? `/api/${version}` : `/apis/${group}/${version}`
-  const { resources } = resourceListSchema.parse(await client.getDocument(path, { signal }))
-  return resources
-    .filter(({ name, verbs }) => !name.includes('/') && neededVerbs.every((verb) => verbs.includes(verb)))
-    .map(({ name, kind, namespaced }) => ({ group, version, resource: name, kind, namespaced }))
+  const documents = await Promise.all(['/api', '/apis'].map((path) => client.getDocument(path, { signal, accept })))
+  const groups = documents.flatMap((document) => discoverySchema.parse(document).items)
+  return groups.flatMap(({ metadata, versions: [preferred] }) => {
+    const found = preferred?.resources.filter(({ verbs }) => neededVerbs.every((verb) => verbs.includes(verb))) ?? []
+    return found.map(({ resource, responseKind, scope }) => ({
+      group: metadata.name,
+      version: preferred?.version ?? '',
+      resource,
+      kind: responseKind.kind,
+      namespaced: scope === 'Namespaced',
+    }))
+  })
 }
