@@ -2,6 +2,7 @@ import { flushCompileCache } from 'node:module'
 import { getHeapStatistics } from 'node:v8'
 import type { Component, Health } from './component.ts'
 import { Periodic } from './periodic.ts'
+import { createMemoryReturn } from './return-memory.ts'
 
 /** The part of a logger that reports a collection. */
 interface CollectionLog {
@@ -76,7 +77,7 @@ export class IdleMemory implements Component {
 export function createIdleMemory(log?: CollectionLog): readonly IdleMemory[] {
   const { gc } = globalThis
   if (gc === undefined) return []
-  const trim = findTrim()
+  const returnMemory = createMemoryReturn()
   return [
     new IdleMemory({
       heapBytes: () => getHeapStatistics().total_heap_size,
@@ -89,21 +90,9 @@ export function createIdleMemory(log?: CollectionLog): readonly IdleMemory[] {
         flushCompileCache()
         // The kind of collection that V8 runs when memory is short: the only one that compacts objects until pages are free.
         gc({ type: 'major', execution: 'sync', flavor: 'last-resort' })
-        trim()
+        returnMemory()
       },
       ...(log && { log }),
     }),
   ]
-}
-
-/** Returns what gives the free pages of the C library's heaps back to the system: malloc_trim(3) of glibc, nothing elsewhere. */
-function findTrim(): () => void {
-  try {
-    const calls = process
-      .getBuiltinModule('node:ffi')
-      ?.dlopen(null, { malloc_trim: { return: 'i32', arguments: ['u64'] } })
-    return () => void calls?.functions.malloc_trim(0n)
-  } catch {
-    return () => {}
-  }
 }
