@@ -10,6 +10,7 @@ export {
 export { DescriptorSocket, isInternetSocket, type PassedMessage } from './descriptor-socket.ts'
 export { EngineClient, EngineError, engineSockets } from './engine-client.ts'
 export { FileWatch } from './file-watch.ts'
+export { KeptFiles } from './kept-files.ts'
 export {
   addAddress,
   addHostAddress,

@@ -37,36 +37,57 @@ const configMapName = 'ConfigMap kube-system/coredns'
 /** The folder in which CoreDNS' Pods mount the ConfigMap: its other keys are files there. */
 const mountPath = '/etc/coredns'
 
-/** Reads the Corefile with all that it imports. Throws CorefileError, or FileError where the Corefile itself cannot be read. */
-export function loadCorefile(origin: CorefileOrigin): LoadedCorefile {
-  if (origin.file === undefined && origin.configMap !== undefined) return loadConfigMap(origin.configMap, origin)
+/**
+ * Reads the Corefile with all that it imports. One that imports nothing and has the text of `before` is not parsed again. Throws CorefileError, or
+ * FileError where the Corefile itself cannot be read.
+ */
+export function loadCorefile(origin: CorefileOrigin, before?: LoadedCorefile): LoadedCorefile {
+  if (origin.file === undefined && origin.configMap !== undefined)
+    return loadConfigMap(origin.configMap, origin, before)
   const { file, clusterDomain, env } = origin
-  if (file !== undefined) return loadFile(file, env)
-  const main = { path: 'the built-in Corefile', text: defaultCorefile(clusterDomain) }
-  const corefile = readCorefile(main, { files: () => [], environment: () => undefined })
-  return { corefile, from: main.path, text: JSON.stringify([main]), rights: allRights }
+  const main = file === undefined ? builtInCorefile(clusterDomain) : readSource(file)
+  const find = file === undefined ? () => [] : importedFiles
+  const environment = (name: string) => (file === undefined ? undefined : env[name])
+  return { ...parseOnce(main, { find, environment }, before), from: main.path, rights: allRights }
 }
 
 const allRights: FileRights = { allowed: undefined, carried: new Map() }
 
-function loadFile(file: string, env: CorefileOrigin['env']): LoadedCorefile {
-  const main = readSource(file)
-  const { files, read } = recording(main, importedFiles)
-  const corefile = readCorefile(main, { files, environment: (name) => env[name] })
-  return { corefile, from: file, text: JSON.stringify(read), rights: allRights }
+function builtInCorefile(clusterDomain: string): SourceFile {
+  return { path: 'the built-in Corefile', text: defaultCorefile(clusterDomain) }
 }
 
 /** Reads a ConfigMap. Its authors must not read this node's files or environment with it; its other keys are files at the mount path. */
-function loadConfigMap(data: ConfigMapData, { configMapFiles }: CorefileOrigin): LoadedCorefile {
+function loadConfigMap(
+  data: ConfigMapData,
+  { configMapFiles }: CorefileOrigin,
+  before: LoadedCorefile | undefined,
+): LoadedCorefile {
   const { Corefile: text } = data
   if (text === undefined)
     throw new CorefileError('syntax', { file: configMapName, line: 1 }, 'expected the key Corefile in its data')
   const main = { path: configMapName, text }
   const rights: FileRights = { allowed: new Set(configMapFiles), carried: carriedFiles(data) }
-  const { files, read } = recording(main, (pattern) => carriedSources(pattern, rights))
-  const corefile = readCorefile(main, { files, environment: () => undefined })
-  checkRights(namedFiles(corefile), rights)
-  return { corefile, from: configMapName, text: JSON.stringify(read), rights }
+  const find = (pattern: string) => carriedSources(pattern, rights)
+  const parsed = parseOnce(main, { find, environment: () => undefined }, before)
+  checkRights(namedFiles(parsed.corefile), rights)
+  return { ...parsed, from: configMapName, rights }
+}
+
+interface ImportSources {
+  readonly find: CorefileSources['files']
+  readonly environment: CorefileSources['environment']
+}
+
+function parseOnce(
+  main: SourceFile,
+  { find, environment }: ImportSources,
+  before: LoadedCorefile | undefined,
+): Pick<LoadedCorefile, 'corefile' | 'text'> {
+  if (before?.text === JSON.stringify([main])) return { corefile: before.corefile, text: before.text }
+  const { files, read } = recording(main, find)
+  const corefile = readCorefile(main, { files, environment })
+  return { corefile, text: JSON.stringify(read) }
 }
 
 function carriedFiles(data: ConfigMapData): ReadonlyMap<string, string> {

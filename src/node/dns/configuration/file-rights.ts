@@ -1,4 +1,4 @@
-import { FileError, readRegularFile } from '../../../host/index.ts'
+import { FileError, type KeptFiles } from '../../../host/index.ts'
 import { CorefileError } from '../corefile/errors.ts'
 import type { NamedFile } from './named-files.ts'
 
@@ -33,12 +33,16 @@ export function checkRights(files: readonly NamedFile[], rights: FileRights): vo
 }
 
 /** Returns the text of a file; undefined where it does not exist. Throws CorefileError where it cannot be read. */
-export async function readNamedFile(file: NamedFile, rights: FileRights): Promise<string | undefined> {
+export async function readNamedFile(
+  file: NamedFile,
+  rights: FileRights,
+  files: KeptFiles,
+): Promise<string | undefined> {
   const carried = rights.carried.get(file.path)
   if (carried !== undefined) return carried
   if (!mayRead(file, rights)) return undefined
   try {
-    return (await readRegularFile(file.path, maxBytes[file.kind])).toString()
+    return (await files.read(file.path, maxBytes[file.kind])).toString()
   } catch (error) {
     if (!(error instanceof FileError)) throw error
     if (error.code === 'missing' && file.kind !== 'pem') return undefined

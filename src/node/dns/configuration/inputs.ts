@@ -1,4 +1,5 @@
 import { networkInterfaces } from 'node:os'
+import { KeptFiles } from '../../../host/index.ts'
 import { type Ip, parseIp } from '../../../model/ip.ts'
 import { parseResolverConfig } from '../../../model/resolver-config.ts'
 import type { LoadedCorefile } from './corefile-loader.ts'
@@ -9,7 +10,6 @@ import type { ConfigurationInputs } from './server-plan.ts'
 type FoundFiles = Pick<ConfigurationInputs, 'nameservers' | 'hostsTexts' | 'pemTexts'>
 
 export interface FoundInputs extends FoundFiles {
-  readonly linkAddresses: ConfigurationInputs['linkAddresses']
   /** One sentence with its line for each missing file; DNS serves without it. */
   readonly missing: readonly string[]
   /** The missing files that leave questions without an answer. */
@@ -17,15 +17,16 @@ export interface FoundInputs extends FoundFiles {
 }
 
 /**
- * Reads the files that a Corefile names and the addresses of this node. Files that do not exist are left out. A resolver file that is empty for
+ * Reads the files that a Corefile names. Files that do not exist are left out. A resolver file that is empty for
  * a moment, for example while it is written, keeps its nameservers of `before`. Throws CorefileError for a file that cannot be read.
  */
 export async function readInputs(
   { corefile, rights }: Pick<LoadedCorefile, 'corefile' | 'rights'>,
   before: Pick<ConfigurationInputs, 'nameservers'> | undefined,
+  files = new KeptFiles(),
 ): Promise<FoundInputs> {
   const texts = new Map<NamedFile, string | undefined>()
-  for (const file of namedFiles(corefile)) texts.set(file, await readNamedFile(file, rights))
+  for (const file of namedFiles(corefile)) texts.set(file, await readNamedFile(file, rights, files))
   const resolvers = [...texts]
     .filter(([{ kind }]) => kind === 'resolver')
     .map(([file, text]) => readResolver(file, text))
@@ -33,7 +34,6 @@ export async function readInputs(
   const faults = resolvers.flatMap(({ fault }) => fault ?? [])
   const missing = others.filter(([{ isDefault }, text]) => !isDefault && text === undefined)
   return {
-    linkAddresses: readLinkAddresses(),
     nameservers: new Map(
       resolvers.map(({ path, found }) => [path, found.length > 0 ? found : (before?.nameservers.get(path) ?? [])]),
     ),

@@ -1,9 +1,10 @@
+import { KeptFiles } from '../../../host/index.ts'
 import { dnsPort } from '../../../model/dns-ports.ts'
 import { describeError } from '../../../model/errors.ts'
 import type { Ip } from '../../../model/ip.ts'
 import type { Logger } from '../../../observe/index.ts'
 import { type ConfigMapData, type LoadedCorefile, loadCorefile } from '../configuration/corefile-loader.ts'
-import { type FoundInputs, readInputs } from '../configuration/inputs.ts'
+import { type FoundInputs, readInputs, readLinkAddresses } from '../configuration/inputs.ts'
 import { type ConfiguredDns, configurationSeries } from '../configuration/metrics.ts'
 import { planServer, type ServerPlan } from '../configuration/server-plan.ts'
 import { optionsWithoutEffect } from '../configuration/without-effect.ts'
@@ -38,6 +39,9 @@ export class DnsConfiguration {
   readonly #parts: ConfigurationParts
   /** Undefined until it is known; `none` where the cluster has none. */
   #configMap: ConfigMapData | 'none' | undefined
+  readonly #files = new KeptFiles()
+  /** The Corefile as it was read last, in effect or not. */
+  #loaded: LoadedCorefile | undefined
   #active: ActiveConfiguration | undefined
   #badCorefile: string | undefined
   #missing: readonly string[] = []
@@ -98,12 +102,14 @@ export class DnsConfiguration {
     const { settings, server, feed } = this.#parts
     const configMap = this.#configMap === 'none' ? undefined : this.#configMap
     const { corefile: file, dnsConfigMapFiles: configMapFiles = [] } = settings
-    const loaded = loadCorefile({ ...settings, file, configMap, configMapFiles })
-    const found = await readInputs(loaded, this.#active?.inputs)
-    const inputs = { ...settings, ...found, clusterSources: server.clusterSources }
+    const loaded = loadCorefile({ ...settings, file, configMap, configMapFiles }, this.#loaded)
+    this.#loaded = loaded
+    const found = await readInputs(loaded, this.#active?.inputs, this.#files)
     this.#reportMissing(found)
-    const text = JSON.stringify([loaded.text, [...inputs.nameservers], [...inputs.hostsTexts], [...inputs.pemTexts]])
+    const text = JSON.stringify([loaded.text, [...found.nameservers], [...found.hostsTexts], [...found.pemTexts]])
     if (text === this.#active?.text) return
+    const { clusterSources } = server
+    const inputs = { ...settings, ...found, clusterSources, linkAddresses: readLinkAddresses() }
     const plan = planServer(loaded.corefile, inputs)
     await feed.changeZones(plan.zones)
     const failures = await server.configure(plan, feed.tables)
