@@ -9,7 +9,7 @@ export const healthMetrics: readonly MetricSpec[] = [
   {
     type: 'histogram',
     name: 'coredns_health_request_duration_seconds',
-    help: 'Time from a request to our own health endpoint, once a second, to its answer.',
+    help: 'Time from a request to our own health endpoint, every 5 s, to its answer.',
     buckets: slimTimeBounds,
   },
   {
@@ -19,13 +19,14 @@ export const healthMetrics: readonly MetricSpec[] = [
   },
 ]
 
+const intervalMs = 5_000
 const timeoutMs = 5_000
 
-/** Requests our own health endpoint once a second, as CoreDNS does: a slow answer shows that this process is overloaded. */
+/** Requests our own health endpoint: a slow answer shows that this process is overloaded. CoreDNS does so once a second, which wakes an idle node. */
 export class HealthProbe {
   readonly #seconds = createHistogram(slimTimeBounds)
   readonly #loop: Periodic
-  /** One connection, kept: a new one each second would be most of the work. */
+  /** One connection, kept: a new one each time would be most of the work. */
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 })
   #failures = 0
 
@@ -36,7 +37,7 @@ export class HealthProbe {
       if (!(await isAnswering(place))) this.#failures += 1
       observe(this.#seconds, (performance.now() - startedMs) / 1000)
     }
-    this.#loop = new Periodic(job, { intervalMs: 1_000, onError: () => {} })
+    this.#loop = new Periodic(job, { intervalMs, onError: () => {} })
   }
 
   start(): void {
