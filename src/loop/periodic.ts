@@ -2,8 +2,8 @@ import { setTimeout } from 'node:timers/promises'
 import { orAborted } from './deadline.ts'
 
 export interface PeriodicOptions {
-  /** Time from the end of one run to the start of the next; runs never overlap. */
-  readonly intervalMs: number
+  /** Time from the end of one run to the start of the next, asked for at that end where it changes; runs never overlap. */
+  readonly intervalMs: number | (() => number)
   /** Delay of the first run; `intervalMs` if absent. */
   readonly firstAfterMs?: number
   readonly onError: (error: unknown) => void
@@ -39,9 +39,11 @@ export class Periodic {
   }
 
   async #runUntilStopped(): Promise<void> {
-    const { intervalMs, firstAfterMs = intervalMs, onError } = this.#options
+    const { intervalMs, onError } = this.#options
+    const nextMs = typeof intervalMs === 'number' ? () => intervalMs : intervalMs
+    const { firstAfterMs = nextMs() } = this.#options
     const { signal } = this.#stopping
-    for (let delayMs = firstAfterMs; !signal.aborted; delayMs = intervalMs) {
+    for (let delayMs = firstAfterMs; !signal.aborted; delayMs = nextMs()) {
       const waiting = AbortSignal.any([signal, this.#hurry.signal])
       await setTimeout(delayMs, undefined, { signal: waiting }).catch(() => {})
       if (signal.aborted) return

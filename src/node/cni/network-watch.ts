@@ -26,8 +26,11 @@ export interface NetworkWatchParts {
   readonly log: Logger
 }
 
-/** Interval of checks beside the watch; containerd uses the same. Plugins are not watched, and a watch can miss a change. */
-const rescanIntervalMs = 5000
+/**
+ * Intervals of checks beside the watch, while pods get no network and while they do. Plugins are not watched, and a watch can miss a change;
+ * operations read the folder themselves.
+ */
+const rescanMs = { missing: 5_000, ready: 30_000 } as const
 /** Delay after a change: an installer copies a list, renames it and removes another, which should cause one check. */
 const settleMs = 50
 
@@ -47,7 +50,7 @@ export class NetworkWatch implements Component {
   constructor(parts: NetworkWatchParts) {
     this.#parts = parts
     this.#rescan = new Periodic(() => this.#look(), {
-      intervalMs: rescanIntervalMs,
+      intervalMs: () => (this.#health.current.level === 'ok' ? rescanMs.ready : rescanMs.missing),
       firstAfterMs: 0,
       onError: (error) => parts.log.warn('the networks could not be looked at', { error }),
     })
