@@ -63,8 +63,8 @@ export interface Metrics {
 /** Gauges of prom-client with a counter's suffix, which are the sums of other gauges. */
 const misnamed = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total']
 
-/** Time between two looks at the event loop. 10 ms, the default, would wake an idle process 100 times a second: 0.3 % of a core; 50 ms a fifth of that. */
-const eventLoopMonitoringPrecision = 200
+/** Time between two looks at the event loop. 10 ms, the default, would wake an idle process 100 times a second: 0.3 % of a core. */
+const eventLoopMonitoringPrecision = 1_000
 
 /** Creates a registry that contains the metrics of the process: CPU, memory, file descriptors, event loop. */
 export function createMetrics(): Metrics {
