@@ -1,6 +1,7 @@
 // The inner part of `npm run bench -- idle`, in namespaces of its own: all planes and 100 Services of 4 endpoints, left alone for some minutes.
 // Arguments: the launcher, and `run` for `platnet run` or `apart` for `platnet server` and `platnet agent`. Prints one line of JSON.
-import { mkdirSync, readdirSync, readFileSync } from 'node:fs'
+import { createSocket } from 'node:dgram'
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { HttpClusterApi } from '../../src/demo/http-cluster-api.ts'
 import { Lab, nodeAddress } from '../../src/demo/lab.ts'
@@ -78,6 +79,20 @@ async function waitReady(port: number, sinceMs: number): Promise<number> {
   }
 }
 
+/** Gives the node a nameserver that has no names: an upstream that is down would be asked every half second whether it is back. */
+async function serveUpstream(): Promise<void> {
+  const address = '127.0.0.53'
+  const socket = createSocket('udp4', (query, { port }) => {
+    const answer = Buffer.from(query)
+    // RFC 1035, 4.1.1: an answer (QR) with recursion (RD, RA) and NXDOMAIN.
+    answer.writeUInt16BE(0x8183, 2)
+    socket.send(answer, port, address)
+  })
+  await new Promise<void>((resolve) => socket.bind(53, address, resolve))
+  writeFileSync('/run/resolv.conf', `nameserver ${address}\n`)
+  await runProgram('mount', ['--bind', '/run/resolv.conf', '/etc/resolv.conf'], { timeoutMs: 5_000 })
+}
+
 const programs: RunningProgram[] = []
 
 /** Starts a command of the program and returns how long it takes to be ready, in ms. */
@@ -104,6 +119,7 @@ async function startAll(): Promise<IdleFigures['starts']> {
 async function measure(): Promise<IdleFigures> {
   await new Lab().build()
   mkdirSync(dataDir, { mode: 0o700 })
+  await serveUpstream()
   const starts = await startAll()
   const api = await HttpClusterApi.connect(adminKubeconfig, controlSocket)
   await createServices(api)

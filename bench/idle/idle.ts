@@ -20,10 +20,15 @@ const checkout = path.resolve(import.meta.dirname, '../..')
 
 /**
  * `platnet run`, then `platnet server` and `platnet agent`, with all planes and 100 Services, after some minutes without a change:
- * `BENCH_IDLE_SECONDS` (600), `BENCH_IDLE_MODES` (run,apart), `BENCH_IDLE_PROGRAM`, the launcher of an unpacked package.
+ * `BENCH_IDLE_SECONDS` (600), `BENCH_IDLE_MODES` (run,apart), `BENCH_IDLE_PROGRAM`, the launcher of an unpacked package. `BENCH_IDLE_AT_ONCE=1` measures
+ * all modes side by side, each in namespaces of its own, in the time of one.
  */
 export async function benchIdle(): Promise<BenchReport> {
   const modes = (process.env['BENCH_IDLE_MODES'] ?? 'run,apart').split(',')
+  if (process.env['BENCH_IDLE_AT_ONCE'] === '1') {
+    const figures = await Promise.all(modes.map(measure))
+    return { name: 'idle', rows: figures.flatMap(rowsOf) }
+  }
   const rows: BenchRow[] = []
   for (const mode of modes) rows.push(...rowsOf(await measure(mode)))
   return { name: 'idle', rows }
