@@ -73,7 +73,7 @@ export {
   type RunOptions,
   runProgram,
 } from './programs/index.ts'
-export { FileError, readRegularFile, readRegularFileSync } from './regular-file.ts'
+export { FileError, readRegularFileSync } from './regular-file.ts'
 export { interfaceTowards } from './route-to.ts'
 export { applySysctls, bridgeIpv6Sysctl, conntrackSysctls, nodeSysctls, readSysctl } from './sysctl.ts'
 export { createNotifier, type Notifier, readWatchdogMs } from './systemd.ts'
