@@ -82,11 +82,11 @@ async function waitReady(port: number, sinceMs: number): Promise<number> {
 /** Gives the node a nameserver that has no names: an upstream that is down would be asked every half second whether it is back. */
 async function serveUpstream(): Promise<void> {
   const address = '127.0.0.53'
-  const socket = createSocket('udp4', (query, { port }) => {
+  const socket = createSocket('udp4', (query, client) => {
     const answer = Buffer.from(query)
     // RFC 1035, 4.1.1: an answer (QR) with recursion (RD, RA) and NXDOMAIN.
     answer.writeUInt16BE(0x8183, 2)
-    socket.send(answer, port, address)
+    socket.send(answer, client.port, client.address)
   })
   await new Promise<void>((resolve) => socket.bind(53, address, resolve))
   writeFileSync('/run/resolv.conf', `nameserver ${address}\n`)

@@ -41,7 +41,7 @@ export async function bundleProgram(checkout: string): Promise<Bundle> {
     legalComments: 'none',
     write: false,
     metafile: true,
-    plugins: [placesInPackage(checkout, entries), withoutLocales],
+    plugins: [placesInPackage(checkout, entries), withoutLocales, withoutFetch],
   })
   const out = join(checkout, 'out')
   const texts = outputFiles.map((file) => [relative(out, file.path), file.text] as const)
@@ -66,6 +66,25 @@ const withoutLocales: Plugin = {
   name: 'without locales',
   setup: ({ onLoad }) =>
     onLoad({ filter: /[\\/]zod[\\/]v4[\\/]locales[\\/]index\.js$/ }, () => ({ contents: 'export {}' })),
+}
+
+/**
+ * Leaves out axios' adapter for `fetch`, which tries itself out as soon as it is loaded, and its look at `FormData`: either has Node load a second
+ * HTTP client, 3 MiB of each heap. This program uses the adapter for `node:http`.
+ */
+const withoutFetch: Plugin = {
+  name: 'without fetch',
+  setup: ({ onLoad }) => {
+    onLoad({ filter: /[\\/]axios[\\/]lib[\\/]adapters[\\/]fetch\.js$/ }, () => ({
+      contents: 'export const getFetch = () => false\nexport default false',
+    }))
+    onLoad({ filter: /[\\/]axios[\\/]lib[\\/]utils\.js$/ }, ({ path }) => {
+      const look = "typeof G.FormData !== 'undefined' ? G.FormData : undefined"
+      const parts = readFileSync(path, 'utf8').split(look)
+      if (parts.length !== 2) throw new Error(`${path}: expected ${look} once`)
+      return { contents: parts.join('undefined') }
+    })
+  },
 }
 
 /** Writes the outputs below a folder. */

@@ -121,6 +121,18 @@ describe('the files of the package', () => {
     }
   })
 
+  test("the API client of the package does not load Node's own client behind fetch", async () => {
+    const [axios = ''] = Array.from(bundle.outputs).find(([, text]) => /AxiosError ?= ?class/.test(text)) ?? []
+    const file = join(root, 'usr/lib/platnet', axios)
+    // As src/main.ts does.
+    const program = `for (const name of ['WebSocket', 'CloseEvent', 'MessageEvent'])
+        Reflect.deleteProperty(process.getBuiltinModule('node:http'), name)
+      await import(${JSON.stringify(file)})
+      process.stdout.write(JSON.stringify(process.moduleLoadList.filter((name) => name.includes('deps/undici'))))`
+    const { stdout } = await runProgram(process.execPath, ['--input-type=module', '-e', program], { timeoutMs })
+    assert.equal(stdout, '[]')
+  })
+
   test('the program runs from the package and says its commit', async () => {
     const env = { NODE_COMPILE_CACHE: '', HOME: '' }
     const { stdout } = await runProgram(join(root, 'usr/lib/platnet/scripts/platnet'), ['version', '-o', 'json'], {

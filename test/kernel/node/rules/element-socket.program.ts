@@ -57,7 +57,7 @@ const bySocket = { programs, elements: await save() }
 
 // A set that counts and forgets, and one of another program.
 await runProgram('ipset', ['create', 'PLAT-NP-T', 'hash:ip,port,ip', 'timeout', '60', 'counters'], { timeoutMs: 5000 })
-await runProgram('ipset', ['create', 'other', 'hash:mac'], { timeoutMs: 5000 })
+await runProgram('ipset', ['create', 'other', 'hash:ip'], { timeoutMs: 5000 })
 const listed = await runProgram('ipset', ['list', '-terse'], { timeoutMs: 5000 })
 const byProgram = [...parseMemberCounts(listed.stdout)].sort()
 const headers = { bySocket: [...((await listSetHeaders(socket)) ?? [])].sort(), byProgram }
