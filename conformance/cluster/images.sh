@@ -5,7 +5,7 @@
 #   agnhost, jessie-dnsutils, distroless-iptables  one root of busybox applets (the original has busybox too) with the programs that tests
 #                                                  call (dig, curl, nc, ss, ip, conntrack) and the official agnhost
 #   kube-proxy                                     that root with kube-proxy, where build.sh has built it
-#   nginx, httpd                                   busybox httpd on port 80
+#   nginx, httpd, nautilus                         busybox httpd on port 80
 #   pause                                          a short program in C
 set -eu
 WORK=$(cd "$WORK" && pwd)
@@ -54,6 +54,7 @@ with_program() {
 }
 
 skeleton "$out/small"
+printf '{"image":"nautilus.jpg"}' >"$out/small/www/data.json" # what tests ask of nautilus
 layer small "$out/small"
 
 skeleton "$out/root"
@@ -103,6 +104,6 @@ if test -x "$WORK/bin/regression-issue-74839"; then
   image $e2e/regression-issue-74839:1.2 regression '["/regression-issue-74839"]' null
 fi
 serve='["/bin/busybox","httpd","-f","-p","80","-h","/www"]'
-for each in nginx:1.14-4 nginx:1.15-4 httpd:2.4.38-4 httpd:2.4.39-4; do image $e2e/$each small null "$serve"; done
+for each in nginx:1.14-4 nginx:1.15-4 httpd:2.4.38-4 httpd:2.4.39-4 nautilus:1.7; do image $e2e/$each small null "$serve"; done
 rm -f "$out"/*.layer.tar
 touch "$out/.ready"

@@ -4,33 +4,35 @@ import { type RunningProgram, runProgram } from '../../src/host/index.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 const scripts = join(root, 'conformance/cluster')
-const work = resolve(process.env['CONFORMANCE_FOLDER'] ?? join(root, '.cache/conformance'))
+/** The folder of conformance/cluster, with programs, images, state and results. */
+export const conformanceFolder = resolve(process.env['CONFORMANCE_FOLDER'] ?? join(root, '.cache/conformance'))
 const minuteMs = 60_000
 
 /** Why no cluster of real kubelets can be brought up here; false where it can. The shape of `TestOptions.skip`. */
 export function missingCluster(...programs: readonly string[]): string | false {
   if (process.getuid?.() !== 0) return 'needs root'
   const control = ['kubelet', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler', 'etcd', 'agnhost']
-  const missing = [...control, ...programs].filter((name) => !existsSync(join(work, 'bin', name)))
+  const missing = [...control, ...programs].filter((name) => !existsSync(join(conformanceFolder, 'bin', name)))
   if (missing.length > 0) return `${missing.join(', ')} not built: npm run conformance -- short`
-  if (existsSync(join(work, 'state/pid'))) return `another cluster runs in ${work}: sh conformance/cluster/down.sh`
+  if (existsSync(join(conformanceFolder, 'state/pid')))
+    return `another cluster runs in ${conformanceFolder}: sh conformance/cluster/down.sh`
   return false
 }
 
 /** A cluster of conformance/cluster in namespaces of its own: Kubernetes' control plane and a kubelet. */
 export class RealCluster implements AsyncDisposable {
   /** Files of the cluster: kubeconfigs, `logs/`. */
-  readonly state = join(work, 'state')
+  readonly state = join(conformanceFolder, 'state')
   readonly #env: Readonly<Record<string, string>>
 
   private constructor(settings: Readonly<Record<string, string>>) {
-    this.#env = { WORK: work, PLATNET: root, CONTROL: 'kubernetes', NODES: '1', ...settings }
+    this.#env = { WORK: conformanceFolder, PLATNET: root, CONTROL: 'kubernetes', NODES: '1', ...settings }
   }
 
   static async start(settings: Readonly<Record<string, string>>): Promise<RealCluster> {
     const cluster = new RealCluster(settings)
     await cluster.#script('install.sh')
-    if (!existsSync(join(work, 'images/.ready'))) await cluster.#script('images.sh')
+    if (!existsSync(join(conformanceFolder, 'images/.ready'))) await cluster.#script('images.sh')
     await cluster.#script('up.sh').catch(async (error) => {
       await cluster[Symbol.asyncDispose]()
       throw error
