@@ -21,7 +21,7 @@ interface Source {
 const sources: readonly Source[] = [
   ofApi('core/v1', '/v1', [
     ...['Binding', 'ConfigMap', 'Endpoints', 'Event', 'LimitRange', 'Namespace', 'Node', 'Pod'],
-    ...['ReplicationController', 'ResourceQuota', 'Secret', 'Service', 'ServiceAccount'],
+    ...['PodTemplate', 'ReplicationController', 'ResourceQuota', 'Secret', 'Service', 'ServiceAccount'],
   ]),
   ofApi('apidiscovery/v2', 'apidiscovery/v2', ['APIGroupDiscoveryList']),
   ofApi('apps/v1', 'apps/v1', ['ControllerRevision', 'DaemonSet', 'Deployment', 'ReplicaSet', 'StatefulSet']),
@@ -32,6 +32,7 @@ const sources: readonly Source[] = [
   ofApi('autoscaling/v1', 'autoscaling/v1', ['HorizontalPodAutoscaler', 'Scale']),
   ofApi('autoscaling/v2', 'autoscaling/v2', ['HorizontalPodAutoscaler']),
   ofApi('batch/v1', 'batch/v1', ['CronJob', 'Job']),
+  ofApi('certificates/v1', 'certificates/v1', ['CertificateSigningRequest']),
   ofApi('coordination/v1', 'coordination/v1', ['Lease']),
   ofApi('discovery/v1', 'discovery/v1', ['EndpointSlice']),
   ofApi('events/v1', 'events/v1', ['Event']),
@@ -39,6 +40,7 @@ const sources: readonly Source[] = [
     ...['IPAddress', 'Ingress', 'IngressClass', 'NetworkPolicy', 'ServiceCIDR'],
   ]),
   ofApi('networking/v1beta1', 'networking/v1beta1', ['IPAddress', 'ServiceCIDR']),
+  ofApi('node/v1', 'node/v1', ['RuntimeClass']),
   ofApi('policy/v1', 'policy/v1', ['Eviction', 'PodDisruptionBudget']),
   ofApi('rbac/v1', 'rbac/v1', ['ClusterRole', 'ClusterRoleBinding', 'Role', 'RoleBinding']),
   ofApi('scheduling/v1', 'scheduling/v1', ['PriorityClass']),
@@ -84,6 +86,7 @@ const forms: Readonly<Record<string, string>> = {
   'api.resource.Quantity': 'quantity',
   'util.intstr.IntOrString': 'int-or-string',
   'authentication.v1.ExtraValue': 'string-list',
+  'certificates.v1.ExtraValue': 'string-list',
   'authorization.v1.ExtraValue': 'string-list',
   'apiextensions.v1.JSONSchemaProps': 'json-schema',
 }

@@ -3,7 +3,7 @@ import { ApiClient, loadKubeconfig } from '../../src/client/index.ts'
 import { createControllerManager, createControllerMetrics } from '../../src/controllers/index.ts'
 import { createDialect } from '../../src/model/dialect.ts'
 import { createMetrics, silentLogger } from '../../src/observe/index.ts'
-import { autoscalingDefaults } from '../../test/helpers/controllers.ts'
+import { autoscalingDefaults, noSigning } from '../../test/helpers/controllers.ts'
 
 const manager = createControllerManager({
   client: new ApiClient(await loadKubeconfig(process.argv[2] ?? '')),
@@ -22,6 +22,7 @@ const manager = createControllerManager({
   rootCaPem: 'the CA',
   eventTtlMs: () => 3_600_000,
   autoscaling: autoscalingDefaults,
+  signing: noSigning,
   metrics: createControllerMetrics(createMetrics()),
   log: silentLogger,
 })

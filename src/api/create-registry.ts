@@ -5,6 +5,7 @@ import { guardIpAddress, guardServiceCidr } from './allocation/service-ranges.ts
 import { customResourceDefinitions } from './custom/custom-resource-definitions.ts'
 import { cronJobs } from './resources/batch/cron-jobs.ts'
 import { jobs } from './resources/batch/jobs.ts'
+import { signingRequests } from './resources/certificates/signing-requests.ts'
 import { configMaps } from './resources/config-maps.ts'
 import { csiNodes } from './resources/csi-nodes.ts'
 import { disruptionBudgets } from './resources/disruption-budgets.ts'
@@ -21,12 +22,14 @@ import { namespaces } from './resources/namespaces.ts'
 import { networkPolicies } from './resources/network-policies.ts'
 import { nodes } from './resources/nodes.ts'
 import { createPodAdmission } from './resources/pod-admission.ts'
+import { podTemplates } from './resources/pod-templates.ts'
 import { pods } from './resources/pods.ts'
 import { priorityClasses } from './resources/priority-classes.ts'
 import { Registry } from './resources/registry.ts'
 import { replicationControllers } from './resources/replication-controllers.ts'
 import { resourceQuotas } from './resources/resource-quotas.ts'
 import { roles } from './resources/roles.ts'
+import { runtimeClasses } from './resources/runtime-classes.ts'
 import { secrets } from './resources/secrets.ts'
 import { serviceAccounts } from './resources/service-accounts.ts'
 import { serviceCidrs } from './resources/service-cidrs.ts'
@@ -71,6 +74,7 @@ export function createRegistry(options: BuiltInOptions): Registry {
     ingresses(dialect, store),
     ...workloads(),
     replicationControllers(),
+    podTemplates(),
     jobs(dialect.jobs),
     cronJobs(),
     disruptionBudgets(),
@@ -81,8 +85,10 @@ export function createRegistry(options: BuiltInOptions): Registry {
     nodes(),
     ingressClasses(dialect),
     priorityClasses(dialect, store),
-    // The only client of CSINodes is a kubelet, which knows no other dialect.
-    ...(dialect.name === 'kubernetes' ? [csiNodes(dialect)] : []),
+    // Their clients are kubelets and programs of Kubernetes, which know no other dialect.
+    ...(dialect.name === 'kubernetes'
+      ? [csiNodes(dialect), signingRequests(dialect, now), runtimeClasses(dialect)]
+      : []),
     customResourceDefinitions(dialect, store, now),
     ...serviceCidrs(dialect, now, guardServiceCidr(store, networking)),
     ...ipAddresses(dialect, guardIpAddress(store, networking)),

@@ -1,12 +1,15 @@
 import { type ApiClient, ApiEventRecorder } from '../client/index.ts'
 import type { Component } from '../loop/component.ts'
-import type { Dialect } from '../model/dialect.ts'
+import type { Dialect, DialectName } from '../model/dialect.ts'
 import type { Cidr } from '../model/ip.ts'
 import type { Logger } from '../observe/index.ts'
 import { createAddressRepairController } from './addresses/address-repair-controller.ts'
 import { createServiceCidrController } from './addresses/service-cidr-controller.ts'
 import type { AutoscalingSettings } from './autoscaling/autoscaler.ts'
 import { createAutoscalingController } from './autoscaling/autoscaling-controller.ts'
+import { createApprovingController } from './certificates/approving-controller.ts'
+import { createCleaningController } from './certificates/cleaning-controller.ts'
+import { createSigningController, type SigningSettings } from './certificates/signing-controller.ts'
 import type { ControllerContext } from './context.ts'
 import { type ControllerName, controllerNames } from './controller-names.ts'
 import { createDisruptionController } from './disruption/disruption-controller.ts'
@@ -45,6 +48,8 @@ import { createJobTtlController } from './workloads/job/ttl-controller.ts'
 interface Factory {
   /** The source component of its Events, as Kubernetes names it: users filter by it. */
   readonly source: string
+  /** The dialect that serves what the controller works on; absent: both. */
+  readonly dialect?: DialectName
   readonly create: (context: ControllerContext, settings: ControllerSettings) => Component
 }
 
@@ -92,6 +97,21 @@ const factories: Readonly<Record<ControllerName, Factory>> = {
     create: (context, { nodeGraceMs }) => createNodeLifecycleController(context, nodeGraceMs),
   },
   'ingress-status': { source: 'ingress-status-controller', create: createIngressStatusController },
+  csrapproving: {
+    source: 'certificate-approving-controller',
+    dialect: 'kubernetes',
+    create: (context, { signing }) => createApprovingController(context, signing.signer),
+  },
+  csrsigning: {
+    source: 'certificate-signing-controller',
+    dialect: 'kubernetes',
+    create: (context, { signing }) => createSigningController(context, signing),
+  },
+  csrcleaner: {
+    source: 'certificate-cleaning-controller',
+    dialect: 'kubernetes',
+    create: createCleaningController,
+  },
 }
 
 /** The settings of the controllers beside their client. */
@@ -105,6 +125,8 @@ interface ControllerSettings {
   /** How long an Event stays after its last occurrence, read at each check. */
   readonly eventTtlMs: () => number
   readonly autoscaling: AutoscalingSettings
+  /** The CA by which certificate requests are signed. */
+  readonly signing: SigningSettings
 }
 
 export interface ManagerParts {
@@ -130,7 +152,10 @@ const schedulerName = 'kube-scheduler'
 
 /** Creates the controllers of an API server as one component. */
 export function createControllerManager(parts: ControllerManagerParts): ControllerManager {
-  const chosen = controllerNames.filter((name) => parts.controllers.includes(name)).map((name) => factories[name])
+  const chosen = controllerNames
+    .filter((name) => parts.controllers.includes(name))
+    .map((name): Factory => factories[name])
+    .filter(({ dialect }) => dialect === undefined || dialect === parts.dialect.name)
   return composeManager(
     managerName,
     parts,

@@ -23,6 +23,9 @@ export const controllerNames = [
   'nodeipam',
   'nodelifecycle',
   'ingress-status',
+  'csrapproving',
+  'csrsigning',
+  'csrcleaner',
   'horizontalpodautoscaling',
 ] as const
 

@@ -45,6 +45,14 @@ export const controllerOptions = declareOptions({
     commands,
     description: 'How long an Event is kept after its last occurrence',
   },
+  clusterSigningDuration: {
+    schema: duration,
+    flag: '--cluster-signing-duration <duration>',
+    default: '8760h',
+    reload: 'live',
+    commands,
+    description: 'The longest life of a certificate that a CertificateSigningRequest gets from the cluster CA',
+  },
   horizontalPodAutoscalerSyncPeriod: {
     schema: duration,
     flag: '--horizontal-pod-autoscaler-sync-period <duration>',

@@ -1,4 +1,6 @@
 import { type JobNames, jobNames } from './job-names.ts'
+import { type NodeLabelRules, nodeLabelRules } from './node-label-rules.ts'
+import { type SignerNames, signerNames } from './signer-names.ts'
 
 /** Which vocabulary an API server speaks: the platform's own, or Kubernetes'. */
 export type DialectName = 'platform' | 'kubernetes'
@@ -25,6 +27,10 @@ export interface Dialect {
     readonly scheduling: string
     /** CSINodes. */
     readonly storage: string
+    /** CertificateSigningRequests. */
+    readonly certificates: string
+    /** RuntimeClasses. */
+    readonly node: string
     /** NodeMetrics and PodMetrics. */
     readonly metrics: string
   }
@@ -107,6 +113,8 @@ export interface Dialect {
   }
   /** The names by which Jobs and CronJobs mark what they make. */
   readonly jobs: JobNames
+  /** The signers of certificate requests that the cluster itself has. */
+  readonly signers: SignerNames
   /** Which labels of its own Node a node may set. */
   readonly nodeLabels: NodeLabelRules
   /** Values of `appProtocol` for HTTP/2 without TLS. */
@@ -141,38 +149,8 @@ export interface AccountAccess {
   readonly enforceMountableSecrets: string
 }
 
-/** A label's domain is what stands before its slash; a domain includes its subdomains. */
-export interface NodeLabelRules {
-  /** A node sets no label of these domains unless `ownKeys` or `ownDomains` has it. */
-  readonly reservedDomains: readonly string[]
-  /** A node never sets a label of these domains: operators isolate nodes with them. */
-  readonly isolationDomains: readonly string[]
-  readonly ownKeys: readonly string[]
-  readonly ownDomains: readonly string[]
-}
-
-const kubernetesDomain = 'kubernetes.io'
 /** KEP-3726; charts write it for every cluster. */
-const h2cOfKubernetes = `${kubernetesDomain}/h2c`
-
-/** The allow-list of Kubernetes' NodeRestriction, under Kubernetes' domain and the dialect's own. */
-function nodeLabelRules(...own: readonly string[]): NodeLabelRules {
-  const domains = [...new Set([kubernetesDomain, ...own])]
-  const keys = ['hostname', 'os', 'arch']
-  const beta = ['os', 'arch', 'instance-type'].map((key) => `beta.${kubernetesDomain}/${key}`)
-  const places = ['zone', 'region']
-  return {
-    reservedDomains: [...domains, 'k8s.io'],
-    isolationDomains: domains.map((domain) => `node-restriction.${domain}`),
-    ownKeys: [
-      ...domains.flatMap((domain) => keys.map((key) => `${domain}/${key}`)),
-      ...domains.flatMap((domain) => places.map((key) => `topology.${domain}/${key}`)),
-      ...places.map((key) => `failure-domain.beta.${kubernetesDomain}/${key}`),
-      ...beta,
-    ],
-    ownDomains: domains.flatMap((domain) => [`kubelet.${domain}`, `node.${domain}`]),
-  }
-}
+const h2cOfKubernetes = 'kubernetes.io/h2c'
 
 function nodeTaints(prefix: string): Dialect['taints'] {
   return {
@@ -226,6 +204,8 @@ function platformDialect(domain: string): Dialect {
       events: `events.${domain}`,
       scheduling: `scheduling.${domain}`,
       storage: `storage.${domain}`,
+      certificates: `certificates.${domain}`,
+      node: `node.${domain}`,
       metrics: `metrics.${domain}`,
     },
     ipAllocatorName: `ipallocator.${domain}`,
@@ -234,6 +214,7 @@ function platformDialect(domain: string): Dialect {
     annotations: platformAnnotations(domain),
     labels: platformLabels(domain),
     jobs: jobNames(`batch.${domain}`, domain),
+    signers: signerNames(domain),
     nodeLabels: nodeLabelRules(domain),
     h2cProtocols: [`${domain}/h2c`, h2cOfKubernetes],
     sliceManagers: {
@@ -316,6 +297,8 @@ function kubernetesDialect(domain: string): Dialect {
       events: 'events.k8s.io',
       scheduling: 'scheduling.k8s.io',
       storage: 'storage.k8s.io',
+      certificates: 'certificates.k8s.io',
+      node: 'node.k8s.io',
       metrics: 'metrics.k8s.io',
     },
     ipAllocatorName: 'ipallocator.k8s.io',
@@ -324,6 +307,7 @@ function kubernetesDialect(domain: string): Dialect {
     annotations: kubernetesAnnotations(domain),
     labels: kubernetesLabels(domain),
     jobs: jobNames('batch.kubernetes.io', 'kubernetes.io'),
+    signers: signerNames('kubernetes.io'),
     nodeLabels: nodeLabelRules(),
     h2cProtocols: [h2cOfKubernetes],
     sliceManagers: {

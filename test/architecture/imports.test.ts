@@ -95,7 +95,7 @@ const orderWithin: Readonly<Record<string, FolderOrder>> = {
     'controller-names.ts runtime',
     'base-context.ts objects',
     'context.ts',
-    'addresses autoscaling endpoints events garbage ingress namespaces nodes quota scheduler',
+    'addresses autoscaling certificates endpoints events garbage ingress namespaces nodes quota scheduler',
     'workloads',
     'disruption',
     'controller-manager.ts',

@@ -42,3 +42,24 @@ function makeCertificate(commonName: string, issuer: KeyPair | undefined): KeyPa
     rmSync(folder, { recursive: true })
   }
 }
+
+/** A certificate request (PKCS #10) with a key of its own, made with `openssl`; `settings` are lines of its configuration. */
+export function makeCertificateRequest(
+  subject: string,
+  options: readonly string[] = [],
+  settings = '',
+): { readonly request: string; readonly key: string } {
+  const folder = mkdtempSync(join(tmpdir(), 'platnet-csr-'))
+  const at = (file: string) => join(folder, file)
+  try {
+    writeFileSync(at('config'), `[req]\ndistinguished_name = name\n${settings}\n[name]\n`)
+    const curve = options.includes('-newkey') ? [] : ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256']
+    const files = ['-config', at('config'), '-keyout', at('key.pem'), '-out', at('request.pem')]
+    execFileSync('openssl', ['req', '-new', '-nodes', ...curve, '-subj', subject, ...options, ...files], {
+      stdio: 'ignore',
+    })
+    return { request: readFileSync(at('request.pem'), 'utf8'), key: readFileSync(at('key.pem'), 'utf8') }
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}

@@ -10,6 +10,7 @@ import { nodeNameOf } from './node-identity.ts'
 import { assertNodeMay } from './node-restriction.ts'
 import { assertMayGrant } from './role-escalation.ts'
 import type { RoleIndex } from './role-index.ts'
+import { assertMaySign } from './signer-access.ts'
 
 /** The names of admission plugins, spelled as in kube-apiserver. NodeRestriction is always on. */
 export const admissionPlugins = ['DenyServiceExternalIPs', 'NodeRestriction'] as const
@@ -26,7 +27,10 @@ export interface AdmissionParts {
   readonly readNode: (name: string) => Promise<ApiDocument | undefined>
 }
 
-/** Returns the checks that need the object itself: which fields a node may set, and that a role grants no more than its writer holds. */
+/**
+ * Returns the checks that need the object itself: which fields a node may set, that a role grants no more than its
+ * writer holds, and for which signers a user may decide about certificate requests.
+ */
 export function admissionFor(user: User, attributes: Attributes, parts: AdmissionParts): Admit {
   const { roles, dialect, readNode } = parts
   const node = nodeNameOf(user)
@@ -37,5 +41,6 @@ export function admissionFor(user: User, attributes: Attributes, parts: Admissio
     if (parts.admissionPlugins.has('DenyServiceExternalIPs')) assertNoNewExternalIps(change)
     if (node !== undefined) await assertNodeMay(node, change, { dialect, verb: attributes.verb, readNode })
     if (roles !== undefined) assertMayGrant(user, roles, dialect.groups.rbac, change)
+    assertMaySign(user, parts.authorizers, dialect, change)
   }
 }

@@ -68,6 +68,8 @@ function sharedRules({ groups }: Dialect): readonly PolicyRule[] {
     rule([groups.authentication], ['tokenreviews'], ['create']),
     rule([groups.authorization], ['localsubjectaccessreviews', 'subjectaccessreviews'], ['create']),
     rule([''], ['nodes'], ['create']),
+    rule([groups.certificates], ['certificatesigningrequests'], ['create', ...read]),
+    rule([groups.node], ['runtimeclasses'], read),
   ]
 }
 

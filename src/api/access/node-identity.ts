@@ -1,6 +1,7 @@
 import type { User } from '../identity.ts'
 
-const userPrefix = 'system:node:'
+/** The user of a node's agent is this and the name of the node. */
+export const userPrefix = 'system:node:'
 const nodesGroup = 'system:nodes'
 
 /** The namespace of the nodes' Leases. */

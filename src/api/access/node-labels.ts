@@ -1,4 +1,4 @@
-import type { NodeLabelRules } from '../../model/dialect.ts'
+import type { NodeLabelRules } from '../../model/node-label-rules.ts'
 
 type Labels = Readonly<Record<string, string>>
 

@@ -2,12 +2,13 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Json } from '../../model/api-object.ts'
 import type { Dialect } from '../../model/dialect.ts'
 import { dnsMetricsPort, dnsPort } from '../../model/dns-ports.ts'
+import { readCertificateRequest } from '../../pki/index.ts'
 import { type ApiDocument, listAt, objectAt, textAt, valueAt } from '../document.ts'
 import type { Admit } from '../request/request.ts'
 import { isMirrorPod } from '../resources/mirror-pod.ts'
 import { referredKind } from '../resources/pod-references.ts'
 import { forbidden, notFound } from '../status.ts'
-import { leaseNamespace } from './node-identity.ts'
+import { leaseNamespace, userPrefix } from './node-identity.ts'
 import { forbiddenLabels } from './node-labels.ts'
 
 type Change = Parameters<Admit>[0]
@@ -45,6 +46,8 @@ async function refusal(node: string, change: Change, restriction: NodeRestrictio
       return refuseLease(node, change)
     case `${restriction.dialect.groups.storage}/csinodes`:
       return change.name === node ? undefined : `node ${quote(node)} can only access the CSINode of its own name`
+    case `${restriction.dialect.groups.certificates}/certificatesigningrequests`:
+      return refuseSigningRequest(node, change, restriction.dialect)
     default:
       return undefined
   }
@@ -57,6 +60,20 @@ function refuseIngress(node: string, { target, old, next }: Change): string | un
     (field) => !isDeepStrictEqual(orNone(old, ['metadata', field]), orNone(next, ['metadata', field])),
   )
   return changed === undefined ? undefined : `node ${quote(node)} cannot update ${changed} through ingress status`
+}
+
+/** A node asks for certificates of its own name only, of the signers for nodes; they check all else. */
+async function refuseSigningRequest(
+  node: string,
+  { old, next }: Change,
+  { signers }: Dialect,
+): Promise<string | undefined> {
+  const signer = textAt(next?.['spec'], 'signerName')
+  if (old !== undefined || ![signers.kubeletClient, signers.kubeletServing].includes(signer)) return undefined
+  const pem = Buffer.from(textAt(next?.['spec'], 'request'), 'base64').toString('latin1')
+  const { commonNames } = await readCertificateRequest(pem)
+  const isOwn = commonNames.length === 1 && commonNames[0] === `${userPrefix}${node}`
+  return isOwn ? undefined : `can only create a node CSR with CN=${userPrefix}${node}`
 }
 
 function refuseLease(node: string, { target, name }: Change): string | undefined {

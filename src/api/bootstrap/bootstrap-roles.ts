@@ -1,25 +1,14 @@
 import type { JsonObject } from '../../model/api-object.ts'
 import type { Dialect } from '../../model/dialect.ts'
-
-/** A ClusterRole that every cluster has. */
-interface BootstrapRole {
-  readonly name: string
-  readonly rules: readonly JsonObject[]
-  readonly labels?: Readonly<Record<string, string>>
-  readonly aggregates?: string
-}
-
-interface BootstrapBinding {
-  readonly role: string
-  readonly subjects: readonly JsonObject[]
-}
+import type { BootstrapBinding, BootstrapRole } from './bootstrap-role.ts'
+import { signingBindings, signingRoles, signingRules } from './signing-roles.ts'
 
 const read = ['get', 'list', 'watch']
 const write = ['create', 'delete', 'deletecollection', 'patch', 'update']
 
 /** Returns the ClusterRoles and bindings that people and the project's components require, under Kubernetes' names. */
 export function bootstrapRoles(dialect: Dialect): readonly BootstrapRole[] {
-  return [...userRoles(dialect), ...basicRoles(dialect), ...componentRoles(dialect)]
+  return [...userRoles(dialect), ...basicRoles(dialect), ...componentRoles(dialect), ...signingRoles(dialect)]
 }
 
 export function bootstrapBindings(dialect: Dialect): readonly BootstrapBinding[] {
@@ -40,6 +29,7 @@ export function bootstrapBindings(dialect: Dialect): readonly BootstrapBinding[]
     { role: 'system:node-network-policy', subjects: [group('system:nodes')] },
     { role: 'system:kube-proxy', subjects: [user('system:kube-proxy')] },
     { role: 'system:metrics-server', subjects: [user('system:metrics-server')] },
+    ...signingBindings(dialect, [group('system:nodes')]),
   ]
 }
 
@@ -83,6 +73,7 @@ function userRoles({ groups }: Dialect): readonly BootstrapRole[] {
         resources(['apps'], workloads, write),
         resources(['autoscaling'], autoscalers, write),
         resources([''], ['replicationcontrollers', 'replicationcontrollers/scale'], write),
+        resources([''], ['podtemplates'], write),
         resources(['batch'], ['jobs', 'cronjobs'], write),
         resources(['policy'], ['poddisruptionbudgets'], write),
         resources([groups.coordination], ['leases'], [...read, ...write]),
@@ -98,7 +89,7 @@ function userRoles({ groups }: Dialect): readonly BootstrapRole[] {
           ['replicationcontrollers', 'replicationcontrollers/scale', 'replicationcontrollers/status'],
           read,
         ),
-        resources([''], ['limitranges', 'resourcequotas', 'resourcequotas/status'], read),
+        resources([''], ['limitranges', 'podtemplates', 'resourcequotas', 'resourcequotas/status'], read),
         resources([groups.discovery], ['endpointslices'], read),
         resources([groups.networking], [...networking, 'ingresses/status'], read),
         resources([groups.events], ['events'], read),
@@ -149,7 +140,8 @@ function basicRoles({ groups }: Dialect): readonly BootstrapRole[] {
  * Returns the roles of components. `system:node` has no binding: the node authorizer gives each node access to its own objects. What a NetworkPolicy
  * allows depends on the labels and addresses of pods of other nodes, so all nodes have `system:node-network-policy`.
  */
-function componentRoles({ groups }: Dialect): readonly BootstrapRole[] {
+function componentRoles(dialect: Dialect): readonly BootstrapRole[] {
+  const { groups } = dialect
   const events = resources(['', groups.events], ['events'], ['create', 'patch', 'update'])
   const leases = resources([groups.coordination], ['leases'], ['create', 'get', 'list', 'patch', 'update', 'watch'])
   const network = [
@@ -187,6 +179,7 @@ function componentRoles({ groups }: Dialect): readonly BootstrapRole[] {
         resources([groups.networking], ['ipaddresses'], ['create']),
         resources(['apps'], ['replicasets', 'controllerrevisions'], ['create']),
         resources(['batch'], ['jobs'], ['create']),
+        ...signingRules(dialect),
         resources([groups.authentication], ['tokenreviews'], ['create']),
         resources([groups.authorization], ['subjectaccessreviews'], ['create']),
         events,

@@ -8,6 +8,7 @@ import { isMirrorPod } from './mirror-pod.ts'
 import { findLimitFaults, findLimits, withDefaultLimits } from './pod-limits.ts'
 import { admitPriority } from './pod-priority.ts'
 import { findMirrorFault } from './pod-references.ts'
+import { admitRuntimeClass } from './pod-runtime-class.ts'
 import {
   createTokenGrant,
   defaultAccount,
@@ -28,7 +29,7 @@ export interface PodAdmissionParts {
 
 /**
  * Admits new Pods, in the order of Kubernetes: default requests and limits, the contents of the ServiceAccount, the
- * priority, then the bounds of the namespace.
+ * priority, what the runtime class costs, then the bounds of the namespace.
  */
 export function createPodAdmission(parts: PodAdmissionParts): NonNullable<Strategy['admit']> {
   const { store, dialect } = parts
@@ -37,11 +38,14 @@ export function createPodAdmission(parts: PodAdmissionParts): NonNullable<Strate
     const limits = await findLimits(store, admission.namespace)
     const limited = withDefaultLimits(pod, limits, dialect.annotations.limitRanger)
     const admitted = await admitAccount(limited, admission)
-    const prioritized = await admitPriority(store, admitted, dialect.name === 'kubernetes')
+    const hasClasses = dialect.name === 'kubernetes'
+    const prioritized = await admitPriority(store, admitted, hasClasses)
     if (typeof prioritized === 'string') throw refuse(admission, prioritized)
-    const faults = limits.length === 0 ? [] : findLimitFaults(prioritized, limits)
+    const placed = hasClasses ? await admitRuntimeClass(store, prioritized) : prioritized
+    if (typeof placed === 'string') throw refuse(admission, placed)
+    const faults = limits.length === 0 ? [] : findLimitFaults(placed, limits)
     if (faults.length > 0) throw refuse(admission, faults.length === 1 ? `${faults[0]}` : `[${faults.join(', ')}]`)
-    return limited === pod ? prioritized : withQosClass(prioritized)
+    return limited === pod ? placed : withQosClass(placed)
   }
 }
 

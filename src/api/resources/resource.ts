@@ -6,7 +6,7 @@ import type { Schema } from '../schema/schema.ts'
 import type { StoreWrite } from '../store/index.ts'
 import type { Aside } from '../store/wait-for-revision.ts'
 
-export type Subresource = 'status' | 'scale' | 'binding' | 'eviction' | 'finalize' | 'token'
+export type Subresource = 'status' | 'approval' | 'scale' | 'binding' | 'eviction' | 'finalize' | 'token'
 
 /** One kind in one served version. To add a kind, add a Resource to the registry. */
 export interface Resource {
@@ -138,6 +138,8 @@ export interface Strategy {
   /** Checks a valid create or update against other objects. Rejects with a Status. */
   readonly guard?: (transition: Transition) => Promise<void>
   readonly prepareForUpdate?: (document: ApiDocument, old: ApiDocument) => ApiDocument
+  /** Completes a write of the status, by `/status` or `/approval`, before it is checked. */
+  readonly prepareStatus?: (document: ApiDocument, old: ApiDocument, subresource: Subresource) => ApiDocument
   /** Returns the errors of a document; a create has no `old`. A kind can accept what was valid when it was stored. */
   readonly validate?: (document: ApiDocument, old: ApiDocument | undefined) => readonly FieldError[]
   /** Checks an update of the status, in addition to `validate`; errors that were there before stay allowed. */
@@ -145,7 +147,10 @@ export interface Strategy {
   /** Returns warnings about accepted but surprising fields; they become Warning headers. */
   readonly warnings?: (document: ApiDocument) => readonly string[]
   readonly validateUpdate?: (document: ApiDocument, old: ApiDocument) => readonly FieldError[]
-  /** Checks a document against the rules of its definition; an update has the stored document. */
+  /**
+   * Checks a document against the rules of its definition, or what takes time to check; an update has the stored
+   * document.
+   */
   readonly checkRules?: (document: ApiDocument, old: ApiDocument | undefined) => Promise<readonly FieldError[]>
   /** Returns further writes for the same commit: allocations with the Service, contents with the Namespace. */
   readonly coWrites?: (transition: Transition) => Promise<CoWrites>
@@ -156,6 +161,8 @@ export interface Admission {
   readonly namespace: string
   /** The name of the object in errors: its name, or its name prefix. */
   readonly name: string
+  /** The caller; absent: the server itself. */
+  readonly user?: User | undefined
   /** Returns a unique name with this beginning. */
   readonly newName: (base: string) => string
   /** Waits for another object. */

@@ -16,16 +16,16 @@ const unchecked =
   'some validation rules were not checked because the object was invalid; correct the existing errors to complete validation'
 
 /**
- * Returns the errors of a document with those of its definition's CEL rules. The rules are skipped where the other
- * errors rule out their evaluation.
+ * Returns the errors of a document with those of its definition's CEL rules, or of the rules of a built-in kind that
+ * take time. CEL rules are skipped where the other errors rule out their evaluation.
  */
 export async function withRuleErrors(
-  { strategy }: Resource,
+  { strategy, isCustom }: Resource,
   errors: readonly FieldError[],
   next: ApiDocument,
   old: ApiDocument | undefined,
 ): Promise<readonly FieldError[]> {
   if (strategy.checkRules === undefined) return errors
-  const isBlocked = errors.some(({ reason }) => blocking.has(reason))
+  const isBlocked = isCustom === true && errors.some(({ reason }) => blocking.has(reason))
   return [...errors, ...(isBlocked ? [invalidField('<nil>', null, unchecked)] : await strategy.checkRules(next, old))]
 }

@@ -66,7 +66,8 @@ async function admit(
   await assertNamespaceOpen(context, target, name)
   if (resource.strategy.admit === undefined) return document
   const newName = (base: string) => generateName(context, base)
-  return resource.strategy.admit(document, { namespace, name, newName, aside: context.aside ?? atOnce })
+  const { user, aside = atOnce } = context
+  return resource.strategy.admit(document, { namespace, name, user, newName, aside })
 }
 
 function prepare(context: VerbContext, resource: Resource, accepted: ApiDocument): ApiDocument {

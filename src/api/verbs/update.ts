@@ -150,8 +150,11 @@ function assertCurrent(
 
 function mergeParts(target: ItemTarget, revised: ApiDocument, old: ApiDocument): ApiDocument {
   const { resource, subresource } = target
-  if (subresource === 'status')
-    return withStatus({ ...old, metadata: statusMetadata(resource, revised.metadata, old.metadata) }, revised)
+  if (subresource === 'status' || subresource === 'approval') {
+    const metadata = statusMetadata(resource, revised.metadata, old.metadata)
+    const next = withStatus({ ...old, metadata }, revised)
+    return resource.strategy.prepareStatus?.(next, old, subresource) ?? next
+  }
   if (subresource === 'finalize') return { ...old, spec: objectAt(revised['spec']) }
   if (subresource === 'binding') return { ...revised, metadata: systemMetadata(revised.metadata, old.metadata) }
   const kept = resource.subresources.includes('status') ? withStatus(revised, old) : revised

@@ -3,13 +3,16 @@ import { join } from 'node:path'
 import { makeFolder } from '../../host/index.ts'
 import { bigIntToIp, type Cidr, cidrRange, type Ip, parseIp, unspecifiedIpv4 } from '../../model/ip.ts'
 import { specialKindOf } from '../../model/special-addresses.ts'
+import type { RequestSigner } from '../../model/signing.ts'
 import {
   type ClusterCa,
   ensureCertificate,
   ensureClusterCa,
   ensureSigningKey,
   issueCertificate,
+  readCertificateRequest,
   renderKubeconfig,
+  signRequest,
   writeSecretFile,
 } from '../../pki/index.ts'
 import type { TlsMaterial } from '../../serve/index.ts'
@@ -113,6 +116,16 @@ export async function issueKubeconfig(dataDir: string, { user, groups, server }:
     user,
     cluster: 'platnet',
   })
+}
+
+/** Returns the signer of certificate requests: the CA of the data directory, read at each signature. */
+export function requestSigner(dataDir: string): RequestSigner {
+  const { pki } = dataPaths(dataDir)
+  return {
+    read: readCertificateRequest,
+    sign: async (requestPem, usages, seconds) =>
+      signRequest(await ensureClusterCa(pki), requestPem, { usages, seconds }),
+  }
 }
 
 /** Ensures the agent's serving certificate, signed by the cluster's CA if its key is on this machine, else by a CA of the agent. */

@@ -14,7 +14,7 @@ import { createComponentEndpoints, httpListener } from '../../serve/index.ts'
 import type { AppContext } from '../context.ts'
 import { findAdvertiseAddress } from './advertise-address.ts'
 import { ClusterConnection } from './cluster-connection.ts'
-import { dataPaths } from './cluster-files.ts'
+import { dataPaths, requestSigner } from './cluster-files.ts'
 import { componentAccess, tellTrouble } from './delegated-access.ts'
 
 interface ManagerRole {
@@ -86,7 +86,7 @@ export class ControllersSide implements Component {
   }
 
   #connect(client: ApiClient, rootCaPem: string): ClusterConnection {
-    const { controllers, node } = this.#context.options.values
+    const { app, controllers, node } = this.#context.options.values
     const { live } = this.#context
     const metrics = this.#controllerMetrics
     const identity = controllers.leaderElect ? { identity: nameProcess(), isGone } : {}
@@ -101,6 +101,10 @@ export class ControllersSide implements Component {
             controllers: controllers.controllers,
             clusterCidrs: node.clusterCidr,
             rootCaPem,
+            signing: {
+              signer: requestSigner(app.dataDir),
+              longestMs: () => live.values.controllers.clusterSigningDuration,
+            },
             eventTtlMs: () => live.values.controllers.eventTtl,
             nodeGraceMs: () => live.values.controllers.nodeMonitorGracePeriod,
             autoscaling: liveAutoscaling(live),

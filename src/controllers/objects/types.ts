@@ -8,6 +8,7 @@ import { namespaceSchema } from './namespace.ts'
 import { nodeSchema } from './node.ts'
 import { podSchema } from './pod.ts'
 import { serviceSchema } from './service.ts'
+import { signingRequestSchema } from './signing-request.ts'
 
 export const podType = resourceType('', 'v1', 'pods', 'Pod', podSchema)
 export const nodeType = resourceType('', 'v1', 'nodes', 'Node', nodeSchema)
@@ -45,6 +46,13 @@ export function createDialectTypes({ groups }: Dialect) {
     leases: resourceType(groups.coordination, 'v1', 'leases', 'Lease', leaseSchema),
     serviceCidrs: resourceType(groups.networking, 'v1', 'servicecidrs', 'ServiceCIDR', serviceCidrSchema),
     ipAddresses: resourceType(groups.networking, 'v1', 'ipaddresses', 'IPAddress', ipAddressSchema),
+    signingRequests: resourceType(
+      groups.certificates,
+      'v1',
+      'certificatesigningrequests',
+      'CertificateSigningRequest',
+      signingRequestSchema,
+    ),
     endpointSlices: resourceType(groups.discovery, 'v1', 'endpointslices', 'EndpointSlice', endpointSliceSchema),
   }
 }

@@ -4,7 +4,7 @@ import { createControllerManager, createControllerMetrics } from '../../../src/c
 import { createDialect, type DialectName } from '../../../src/model/dialect.ts'
 import { createMetrics, silentLogger } from '../../../src/observe/index.ts'
 import { startTestServer, type TestServer } from '../../helpers/api-server.ts'
-import { autoscalingDefaults, clientOfServer } from '../../helpers/controllers.ts'
+import { autoscalingDefaults, clientOfServer, noSigning } from '../../helpers/controllers.ts'
 import { untilAsync } from '../../helpers/until.ts'
 
 const forever = { signal: new AbortController().signal }
@@ -21,6 +21,7 @@ async function startManager(server: TestServer, dialect: DialectName = 'kubernet
     rootCaPem: 'the CA',
     eventTtlMs: () => 3_600_000,
     autoscaling: autoscalingDefaults,
+    signing: noSigning,
     metrics: createControllerMetrics(metrics),
     log: silentLogger,
   })

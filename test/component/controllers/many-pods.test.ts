@@ -3,7 +3,7 @@ import { createControllerManager } from '../../../src/controllers/index.ts'
 import { createDialect } from '../../../src/model/dialect.ts'
 import { silentLogger } from '../../../src/observe/index.ts'
 import { startTestServer } from '../../helpers/api-server.ts'
-import { autoscalingDefaults, clientOfServer, freshControllerMetrics } from '../../helpers/controllers.ts'
+import { autoscalingDefaults, clientOfServer, freshControllerMetrics, noSigning } from '../../helpers/controllers.ts'
 import { describeManyPods } from '../../helpers/many-pods.ts'
 
 /** `test/long` has the same with 5,000. */
@@ -22,6 +22,7 @@ describeManyPods({
       rootCaPem: 'the CA',
       eventTtlMs: () => 3_600_000,
       autoscaling: autoscalingDefaults,
+      signing: noSigning,
       metrics: freshControllerMetrics(),
       log: silentLogger,
     })

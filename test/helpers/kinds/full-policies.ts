@@ -1,4 +1,5 @@
 import type { FullObject } from './full-objects.ts'
+import { certificateOfAnn, requestOfAnn } from './signing-request-cases.ts'
 
 const inDefault = '/namespaces/default'
 const metadata = { name: 'full', labels: { a: 'b' }, annotations: { c: 'd' } }
@@ -173,5 +174,45 @@ export const fullPolicies: readonly FullObject[] = [
       },
     },
     status: { replicas: 2, readyReplicas: 1, availableReplicas: 1, fullyLabeledReplicas: 1, observedGeneration: 1 },
+  },
+  {
+    kind: 'PodTemplate',
+    path: `/api/v1${inDefault}/podtemplates`,
+    body: {
+      metadata,
+      template: { metadata: { labels: { a: 'b' } }, spec: { containers: [{ name: 'main', image: 'i' }] } },
+    },
+  },
+  {
+    kind: 'RuntimeClass',
+    path: '/apis/node.k8s.io/v1/runtimeclasses',
+    body: {
+      metadata,
+      handler: 'sandbox',
+      overhead: { podFixed: { cpu: '250m' } },
+      scheduling: {
+        nodeSelector: { sandbox: 'yes' },
+        tolerations: [{ key: 'sandbox', operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 5 }],
+      },
+    },
+  },
+  {
+    kind: 'CertificateSigningRequest',
+    path: '/apis/certificates.k8s.io/v1/certificatesigningrequests',
+    body: {
+      metadata,
+      spec: {
+        request: requestOfAnn,
+        usages: ['digital signature', 'client auth'],
+        signerName: 'example.com/own',
+        expirationSeconds: 3600,
+      },
+    },
+    status: {
+      certificate: certificateOfAnn,
+      conditions: [
+        { type: 'Failed', status: 'True', reason: 'R', message: 'm', lastUpdateTime: time, lastTransitionTime: time },
+      ],
+    },
   },
 ]

@@ -7,11 +7,14 @@ import { jobCases } from './job-cases.ts'
 import { limitRangeCases } from './limit-range-cases.ts'
 import { ipAddressCases, networkPolicyCases, serviceCidrCases } from './network-cases.ts'
 import { bindingCases, evictionCases } from './pod-action-cases.ts'
+import { podTemplateCases } from './pod-template-cases.ts'
 import { podPriorityCases, priorityClassCases } from './priority-cases.ts'
 import { replicationControllerCases } from './replication-controller-cases.ts'
 import { resourceQuotaCases } from './resource-quota-cases.ts'
 import { reviewCases, tokenRequestCases } from './review-cases.ts'
 import { clusterRoleBindingCases, clusterRoleCases, roleBindingCases, roleCases } from './role-cases.ts'
+import { podRuntimeClassCases, runtimeClassCases } from './runtime-class-cases.ts'
+import { signingRequestCases } from './signing-request-cases.ts'
 import { csiNodeCases } from './storage-cases.ts'
 import { workloadCreateCases } from './workload-create-cases.ts'
 import { revisionCases, scaleUpdateCases, workloadUpdateCases } from './workload-update-cases.ts'
@@ -43,6 +46,10 @@ export const kindCases: readonly KindCases[] = [
   resourceQuotaCases,
   replicationControllerCases,
   disruptionBudgetCases,
+  signingRequestCases,
+  runtimeClassCases,
+  podRuntimeClassCases,
+  podTemplateCases,
   bindingCases,
   evictionCases,
   csiNodeCases,

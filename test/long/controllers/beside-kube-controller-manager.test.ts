@@ -16,7 +16,7 @@ import { silentLogger } from '../../../src/observe/index.ts'
 import { startTestServer, type TestServer } from '../../helpers/api-server.ts'
 import { snapshotOf } from '../../helpers/cluster-snapshot.ts'
 import { hollowNode, runControllers } from '../../helpers/controller-lab.ts'
-import { autoscalingDefaults, clientOfServer, freshControllerMetrics } from '../../helpers/controllers.ts'
+import { autoscalingDefaults, clientOfServer, freshControllerMetrics, noSigning } from '../../helpers/controllers.ts'
 import { missingProgram, startKubernetesProgram } from '../../helpers/kubernetes-program.ts'
 import { nodeNames, renewLease, type Step, steps } from './cluster-steps.ts'
 
@@ -103,6 +103,7 @@ describe(`the same cluster under our controllers and under ${peerName}`, { skip:
       rootCaPem: 'the CA',
       eventTtlMs: () => 3_600_000,
       autoscaling: autoscalingDefaults,
+      signing: noSigning,
       metrics: freshControllerMetrics(),
       log: silentLogger,
     }

@@ -41,7 +41,12 @@ const kinds = [
     group: groups.rbac,
     resource,
   })),
-  { group: 'certificates.k8s.io', resource: 'certificatesigningrequests' },
+  ...['', '/approval', '/status'].map((part) => ({
+    group: groups.certificates,
+    resource: `certificatesigningrequests${part}`,
+  })),
+  { group: groups.certificates, resource: 'signers' },
+  { group: groups.node, resource: 'runtimeclasses' },
   { group: 'example.com', resource: 'pods' },
 ]
 
@@ -100,6 +105,8 @@ describe('the node authorizer', () => {
   }
 
   const forEveryNode = [
+    ...['create', 'get', 'list', 'watch'].map((verb) => `${verb} certificates.k8s.io/certificatesigningrequests`),
+    ...['get', 'list', 'watch'].map((verb) => `${verb} node.k8s.io/runtimeclasses`),
     'create /events',
     'patch /events',
     'create events.k8s.io/events',
