@@ -33,6 +33,9 @@ const network2 = { focus: network, skip: notHere }
 /** Tests of webhooks and aggregation, which `platnet server` does not have (docs/differences.md). */
 const noWebhooks = 'webhook|Webhook|Aggregator|aggregat|CustomResourceFieldSelectors'
 
+/** Tests of kinds that `platnet server` does not serve, with the reason in docs/differences.md. */
+const notServed = 'API priority and fairness|ValidatingAdmissionPolicy'
+
 /** Tests of the API that wait for a running container or for two nodes. */
 const needContainers = [
   'all pods are removed when a namespace is deleted',
@@ -73,8 +76,11 @@ export const runs: Readonly<Record<string, ConformanceRun>> = {
   api: {
     what: '`platnet server` alone: tests that run no container',
     cluster: undefined,
-    focus: String.raw`\[sig-(api-machinery|auth|instrumentation|architecture)\].*\[Conformance\]`,
-    skip: `${notHere}|${noWebhooks}|${needContainers}`,
+    focus: [
+      String.raw`\[sig-(api-machinery|auth|instrumentation|architecture)\].*\[Conformance\]`,
+      String.raw`(API operations|PodTemplates|RuntimeClass).*\[Conformance\]`,
+    ].join('|'),
+    skip: `${notHere}|${noWebhooks}|${notServed}|${needContainers}`,
   },
   short: {
     what: 'a short choice of beside: one test each of Services, DNS, EndpointSlices, affinity and host ports',
