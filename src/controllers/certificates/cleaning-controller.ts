@@ -37,7 +37,7 @@ export function createCleaningController({ caches, client, metrics, log, types }
 }
 
 /** Returns when a request may go: infinity for one that was approved and has no certificate yet. */
-export function expiresAtMs(request: SigningRequest): number {
+function expiresAtMs(request: SigningRequest): number {
   const { metadata, status } = request
   if (status.conditions.length === 0) return timeOf(metadata.creationTimestamp) + 24 * hourMs
   const isIssued = status.certificate !== '' && hasCondition(request, 'Approved')
