@@ -11,6 +11,7 @@ import { benchPods } from './pods/pods.ts'
 import { benchPolicy } from './policy/policy.ts'
 import { benchProxy } from './proxy/proxy.ts'
 import { type BenchReport, printTable } from './report.ts'
+import { benchScale } from './scale/scale.ts'
 import { benchTracing } from './tracing/tracing.ts'
 
 const benches: Readonly<Record<string, () => Promise<BenchReport>>> = {
@@ -23,6 +24,7 @@ const benches: Readonly<Record<string, () => Promise<BenchReport>>> = {
   pods: benchPods,
   policy: benchPolicy,
   proxy: benchProxy,
+  scale: benchScale,
   tracing: benchTracing,
 }
 

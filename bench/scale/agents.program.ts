@@ -1,0 +1,139 @@
+// The agents of `npm run bench -- scale`, all in this process: each has the watches of a real one over connections of its own, renews its Lease
+// and posts the status of its Node. Takes steps over IPC and answers each with its figures.
+import { once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { AdminAccess } from '../../test/helpers/platnet-server.ts'
+import { RawClient } from '../api/raw-client.ts'
+import { percentile } from '../report.ts'
+import { type AgentWatch, agentWatches } from './agent-watches.ts'
+import type { AgentsFigures, AgentsOrder, AgentsStep, SimulatedNode } from './agents-order.ts'
+
+const leaseIntervalMs = 10_000
+const statusIntervalMs = 5 * 60_000
+const connectingAtOnce = 20
+const leases = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases'
+const mergePatch = 'application/merge-patch+json'
+
+/** When each change of a slice came to each agent, by the number of the change. */
+const seenMs: number[][] = []
+let events = 0
+let watches = 0
+let writer: AdminAccess
+let services = 0
+let written = 0
+
+async function openWatch(node: SimulatedNode, { path, holds }: AgentWatch, held: AgentsOrder['held']): Promise<void> {
+  const client = await RawClient.open(node.access)
+  const initial = held[holds] ?? 0
+  const isMeasured = holds === 'slices'
+  const ready = Promise.withResolvers<void>()
+  let count = 0
+  client.watch(`${path}${path.includes('?') ? '&' : '?'}watch=1`, (nowMs) => {
+    count += 1
+    if (count === initial) ready.resolve()
+    if (count <= initial) return
+    events += 1
+    if (isMeasured) seenMs[count - initial - 1]?.push(nowMs)
+  })
+  if (initial === 0) ready.resolve()
+  await ready.promise
+  watches += 1
+}
+
+async function keepNode(node: SimulatedNode, place: number): Promise<void> {
+  const client = await RawClient.open(node.access)
+  const spec = {
+    holderIdentity: node.name,
+    leaseDurationSeconds: 40,
+    renewTime: new Date().toISOString().replace('Z', '000Z'),
+  }
+  await client.send('POST', leases, JSON.stringify({ metadata: { name: node.name }, spec }))
+  let statusAtMs = performance.now() + place * statusIntervalMs
+  await sleep(place * leaseIntervalMs)
+  for (;;) {
+    const renewTime = new Date().toISOString().replace('Z', '000Z')
+    await client.send('PATCH', `${leases}/${node.name}`, JSON.stringify({ spec: { renewTime } }), mergePatch)
+    if (performance.now() > statusAtMs) {
+      statusAtMs += statusIntervalMs
+      const condition = { type: 'Ready', status: 'True', lastHeartbeatTime: `${renewTime.slice(0, 19)}Z` }
+      const status = JSON.stringify({ status: { conditions: [condition] } })
+      await client.send('PATCH', `/api/v1/nodes/${node.name}/status`, status, mergePatch)
+    }
+    await sleep(leaseIntervalMs)
+  }
+}
+
+async function connect(order: AgentsOrder): Promise<AgentsFigures> {
+  services = order.services
+  writer = order.writer
+  const startMs = performance.now()
+  const waiting = order.nodes.entries()
+  const connectNext = async () => {
+    for (const [, node] of waiting) {
+      await Promise.all(agentWatches(node.name).map((watch) => openWatch(node, watch, order.held)))
+    }
+  }
+  await Promise.all(Array.from({ length: connectingAtOnce }, connectNext))
+  const connectSeconds = (performance.now() - startMs) / 1000
+  for (const [index, node] of order.nodes.entries()) void keepNode(node, index / order.nodes.length)
+  return { connectSeconds, watches }
+}
+
+/** Changes the endpoints of one slice after another, at a steady rate. */
+async function change(seconds: number, perSecond: number): Promise<AgentsFigures> {
+  const [first, eventsBefore, changes] = [written, events, seconds * perSecond]
+  const answeredMs: number[] = []
+  // A connection that sends nothing for 10 s is cut, so it is opened here.
+  const client = await RawClient.open(writer)
+  const startMs = performance.now()
+  for (let index = 0; index < changes; index++) {
+    await sleep(Math.max(0, startMs + (index * 1000) / perSecond - performance.now()))
+    seenMs[written] = []
+    written += 1
+    const number = index % services
+    const path = `/apis/discovery.k8s.io/v1/namespaces/default/endpointslices/web-${number}`
+    const endpoints = [
+      { addresses: [`198.18.${written % 250}.${number % 250}`], conditions: { ready: index % 2 === 0 } },
+    ]
+    const { code } = await client.send('PATCH', path, JSON.stringify({ endpoints }), mergePatch)
+    if (code !== 200) throw new Error(`a change was answered with ${code}`)
+    answeredMs.push(performance.now())
+  }
+  const agents = watches / agentWatches('').length
+  const deadlineMs = performance.now() + 10_000
+  const isSeen = () => seenMs.slice(first).every((seen) => seen.length >= agents)
+  while (!isSeen() && performance.now() < deadlineMs) await sleep(50)
+  const behind = answeredMs.map((answered, index) => behindOf(seenMs[first + index] ?? [], answered, agents))
+  return {
+    medianMs: behind.map(({ medianMs }) => medianMs),
+    lastMs: behind.map(({ lastMs }) => lastMs),
+    changes,
+    events: events - eventsBefore,
+  }
+}
+
+/** A change was committed when its writer or the first agent heard of it, or before; one that not all agents got never ends. */
+function behindOf(seen: readonly number[], answered: number, agents: number) {
+  const committedMs = Math.min(answered, ...seen)
+  const lastMs = seen.length < agents ? Number.POSITIVE_INFINITY : Math.max(...seen) - committedMs
+  return { medianMs: percentile(seen, 0.5) - committedMs, lastMs }
+}
+
+async function perform(step: AgentsStep): Promise<AgentsFigures> {
+  switch (step.kind) {
+    case 'connect':
+      return connect(step.order)
+    case 'rest': {
+      const before = events
+      await sleep(step.seconds * 1000)
+      return { events: events - before }
+    }
+    case 'change':
+      return change(step.seconds, step.perSecond)
+  }
+}
+
+for (;;) {
+  const [step] = (await once(process, 'message')) as [AgentsStep]
+  process.send?.(await perform(step))
+}

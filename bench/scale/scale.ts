@@ -1,0 +1,171 @@
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { ensureClusterCa, issueCertificate } from '../../src/pki/index.ts'
+import { AdminConnection } from '../../test/helpers/admin-connection.ts'
+import { type BenchReport, type BenchRow, measureAlone, percentile, progress } from '../report.ts'
+import { SimulatedAgents, type SimulatedNode } from './agents-order.ts'
+import { coresBetween, openServers, type ScaleServer, type ServerUsage, usageOf } from './servers.ts'
+
+const folder = '.cache/bench-scale'
+const numberOf = (name: string, otherwise: number) => Number(process.env[name] ?? otherwise)
+const services = numberOf('BENCH_SCALE_SERVICES', 500)
+const perSecond = numberOf('BENCH_SCALE_RATE', 50)
+const seconds = numberOf('BENCH_SCALE_SECONDS', 30)
+const sizes = (process.env['BENCH_SCALE_AGENTS'] ?? '500').split(',').map(Number)
+/** The share of a core that the main loop of a server may use before its answers become late. */
+const fullShare = 0.7
+
+/** Watches of hundreds of agents, simulated, on one server or on several of one cluster. */
+export async function benchScale(): Promise<BenchReport> {
+  mkdirSync(folder, { recursive: true })
+  const rows: BenchRow[] = []
+  for (const agents of sizes) rows.push(...(await measure(agents)))
+  return { name: 'scale', rows }
+}
+
+async function measure(agents: number): Promise<readonly BenchRow[]> {
+  await using servers = await openServers(folder)
+  const [first] = servers.list
+  if (first === undefined) throw new Error('no server')
+  const nodes = await makeNodes(servers.list, agents)
+  const held = await makeObjects(first, nodes)
+  const simulated = new SimulatedAgents()
+  try {
+    const order = { nodes, writer: first.access, services, held }
+    const empty = await readAll(servers.list)
+    const { connectSeconds = 0, watches = 0 } = await simulated.perform({ kind: 'connect', order })
+    progress(`${agents} agents with ${watches} watches after ${connectSeconds.toFixed(1)} s`)
+    await simulated.perform({ kind: 'rest', seconds: 10 })
+    const before = await readAll(servers.list)
+    await simulated.perform({ kind: 'rest', seconds })
+    const rested = await readAll(servers.list)
+    const changing = await simulated.perform({ kind: 'change', seconds, perSecond })
+    const changed = await readAll(servers.list)
+    const name = `${agents} agents, ${servers.list.length === 1 ? 'one server' : `${servers.list.length} servers`}`
+    return [
+      measureAlone(`${name}: until all watches have all objects`, 's', connectSeconds),
+      ...resourceRows(name, { agents: agents / servers.list.length, empty, before, rested, changed }),
+      ...eventRows(name, { events: changing.events ?? 0, rested, changed }),
+      ...latencyRows(name, changing.medianMs ?? [], changing.lastMs ?? []),
+    ]
+  } finally {
+    simulated.end()
+  }
+}
+
+type Readings = readonly ServerUsage[]
+
+function readAll(servers: readonly ScaleServer[]): Promise<Readings> {
+  return Promise.all(servers.map((server) => usageOf(server)))
+}
+
+interface Phases {
+  /** Agents of one server. */
+  readonly agents: number
+  readonly empty: Readings
+  readonly before: Readings
+  readonly rested: Readings
+  readonly changed: Readings
+}
+
+/** Of several servers the one that used most. */
+function resourceRows(name: string, { agents, empty, before, rested, changed }: Phases): readonly BenchRow[] {
+  const memory = (readings: Readings) => Math.max(...readings.map(({ residentMiB }) => residentMiB))
+  const [atRest, busy] = [coresOf(before, rested), coresOf(rested, changed)]
+  return [
+    measureAlone(`${name}: resident, before they connect`, 'MiB', memory(empty)),
+    measureAlone(`${name}: resident, at rest`, 'MiB', memory(rested)),
+    measureAlone(`${name}: resident, after the changes`, 'MiB', memory(changed)),
+    measureAlone(`${name}: resident per agent`, 'KiB', ((memory(changed) - memory(empty)) * 1024) / agents),
+    measureAlone(`${name}: processor, at rest`, '% of a core', 100 * atRest),
+    measureAlone(`${name}: processor, at ${perSecond} changes/s`, '% of a core', 100 * busy),
+    measureAlone(`${name}: agents that fill ${100 * fullShare} % of a core so`, 'agents', fullShare / (busy / agents)),
+  ]
+}
+
+function coresOf(before: Readings, after: Readings): number {
+  return Math.max(...after.map((reading, index) => coresBetween(before[index] ?? reading, reading)))
+}
+
+interface Events {
+  readonly events: number
+  readonly rested: Readings
+  readonly changed: Readings
+}
+
+function eventRows(name: string, { events, rested, changed }: Events): readonly BenchRow[] {
+  const cpu = changed.reduce((sum, { cpuSeconds }, index) => sum + cpuSeconds - (rested[index]?.cpuSeconds ?? 0), 0)
+  return [
+    measureAlone(`${name}: events sent to watches`, '1/s', events / seconds),
+    measureAlone(`${name}: processor per event, all else included`, 'µs', (cpu * 1e6) / events),
+  ]
+}
+
+function latencyRows(name: string, medianMs: readonly number[], lastMs: readonly number[]): readonly BenchRow[] {
+  return [
+    measureAlone(`${name}: commit to the agent in the middle, p50`, 'ms', percentile(medianMs, 0.5)),
+    measureAlone(`${name}: commit to the last agent, p50`, 'ms', percentile(lastMs, 0.5)),
+    measureAlone(`${name}: commit to the last agent, p99`, 'ms', percentile(lastMs, 0.99)),
+  ]
+}
+
+async function makeNodes(servers: readonly ScaleServer[], agents: number): Promise<readonly SimulatedNode[]> {
+  const nodes: SimulatedNode[] = []
+  for (let index = 0; index < agents; index++) {
+    const { dataDir, access } = servers[index % servers.length] as ScaleServer
+    const name = `node-${index}`
+    const request = { commonName: `system:node:${name}`, organizations: ['system:nodes'], days: 1 }
+    const ca = await ensureClusterCa(join(dataDir, 'pki'))
+    const { certPem, keyPem } = await issueCertificate(ca, { ...request, usages: ['client'] })
+    nodes.push({ name, access: { ...access, cert: certPem, key: keyPem } })
+  }
+  return nodes
+}
+
+/** Makes Services with a slice each, and the Nodes. Returns how many objects watches begin with. */
+async function makeObjects(
+  { access }: ScaleServer,
+  nodes: readonly SimulatedNode[],
+): Promise<Readonly<Record<string, number>>> {
+  const admin = new AdminConnection(access, 16)
+  const create = (path: string, objects: readonly object[]) =>
+    Promise.all(objects.map((object) => admin.send('POST', path, JSON.stringify(object))))
+  const numbers = Array.from({ length: services }, (_, index) => index)
+  const ports = [{ name: 'http', port: 80 }]
+  await create(
+    '/api/v1/namespaces/default/services',
+    numbers.map((number) => ({ metadata: { name: `web-${number}` }, spec: { ports } })),
+  )
+  await create(
+    '/apis/discovery.k8s.io/v1/namespaces/default/endpointslices',
+    numbers.map((number) => sliceOf(number)),
+  )
+  await create(
+    '/api/v1/nodes',
+    nodes.map(({ name }) => ({ metadata: { name } })),
+  )
+  const count = async (path: string) => {
+    const { body } = await admin.call('GET', `${path}?resourceVersion=0`)
+    return body.items.length as number
+  }
+  return {
+    services: await count('/api/v1/services'),
+    slices: await count('/apis/discovery.k8s.io/v1/endpointslices'),
+    nodes: await count('/api/v1/nodes'),
+    node: 1,
+    namespaces: await count('/api/v1/namespaces'),
+    ranges: await count('/apis/networking.k8s.io/v1/servicecidrs'),
+  }
+}
+
+function sliceOf(number: number): object {
+  return {
+    metadata: { name: `web-${number}`, labels: { 'kubernetes.io/service-name': `web-${number}` } },
+    addressType: 'IPv4',
+    ports: [{ name: 'http', port: 80, protocol: 'TCP' }],
+    endpoints: Array.from({ length: 4 }, (_, index) => ({
+      addresses: [`198.18.${index}.${number % 250}`],
+      conditions: { ready: true },
+    })),
+  }
+}
