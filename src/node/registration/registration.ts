@@ -17,7 +17,7 @@ import {
 } from './plan.ts'
 
 const renewalIntervalMs = 10_000
-/** Interval of unchanged status reports; the Lease shows liveness in between. */
+/** Interval at which the status is reported again, for the case that another program changed it. */
 const statusIntervalMs = 5 * 60_000
 
 const nodeSchema = z.object({
@@ -25,7 +25,14 @@ const nodeSchema = z.object({
   status: z
     .object({
       conditions: z
-        .array(z.looseObject({ type: z.string(), status: z.string(), lastTransitionTime: z.string().nullish() }))
+        .array(
+          z.looseObject({
+            type: z.string(),
+            status: z.string(),
+            lastTransitionTime: z.string().nullish(),
+            lastHeartbeatTime: z.string().nullish(),
+          }),
+        )
         .optional(),
     })
     .optional(),
@@ -95,14 +102,18 @@ export class NodeRegistration implements Component {
     await this.#writeStatus(node.status?.conditions ?? [], signal)
   }
 
-  /** Builds the status; conditions of other programs stay. */
+  /**
+   * Builds the status; conditions of other programs stay. A report that says nothing new keeps its heartbeat times, so
+   * that the server writes nothing: every change of a Node goes to every agent, and the Lease is the heartbeat.
+   */
   async #writeStatus(conditions: readonly Condition[], signal: AbortSignal): Promise<void> {
     const ready = conditions.find(({ type }) => type === 'Ready')
     const isReady = ready?.status === 'True'
     const network = this.#network
     const isReported = network === this.#reportedNetwork
     if (isReady && isReported && performance.now() - this.#statusWrittenMs < statusIntervalMs) return
-    const now = formatTime(Date.now())
+    const time = formatTime(Date.now())
+    const now = isReady && isReported ? (ready?.lastHeartbeatTime ?? time) : time
     const readySince = isReady ? (ready?.lastTransitionTime ?? now) : now
     const own = nodeStatus(this.#options.machine, { now, readySince })
     const mine = [...own.conditions, ...(network ? [networkCondition(network, sinceOf(network, conditions, now))] : [])]

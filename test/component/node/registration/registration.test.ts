@@ -48,6 +48,14 @@ test('a node registers itself, keeps what others wrote on it and comes back afte
   assert.equal(lease.body.spec.leaseDurationSeconds, 40)
   await first.stop({ signal: AbortSignal.timeout(1_000) })
 
+  const { resourceVersion } = (await node()).metadata
+  const again = await start()
+  const renewed = async () =>
+    (await server.call('GET', '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/n1')).body.spec.renewTime
+  await untilAsync('the Lease is renewed', async () => (await renewed()) !== lease.body.spec.renewTime)
+  await again.stop({ signal: AbortSignal.timeout(1_000) })
+  assert.equal((await node()).metadata.resourceVersion, resourceVersion, 'a report that says nothing new writes nothing')
+
   const headers = { 'content-type': 'application/merge-patch+json' }
   const unknown = { type: 'Ready', status: 'Unknown' }
   const other = { type: 'DiskPressure', status: 'False' }
