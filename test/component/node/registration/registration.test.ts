@@ -1,12 +1,24 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { ApiClient } from '../../../../src/client/index.ts'
 import { createDialect } from '../../../../src/model/dialect.ts'
 import { parseIp } from '../../../../src/model/ip.ts'
 import { NodeRegistration } from '../../../../src/node/registration/index.ts'
 import { silentLogger } from '../../../../src/observe/index.ts'
 import { startTestServer } from '../../../helpers/api-server.ts'
-import { clientOfServer } from '../../../helpers/controllers.ts'
+import { accessOfServer, clientOfServer } from '../../../helpers/controllers.ts'
 import { untilAsync } from '../../../helpers/until.ts'
+
+/** Counts the statuses that the server has taken. */
+class ReportingClient extends ApiClient {
+  reports = 0
+
+  override async patch(...args: Parameters<ApiClient['patch']>): ReturnType<ApiClient['patch']> {
+    const answer = await super.patch(...args)
+    if (args[0].subresource === 'status') this.reports += 1
+    return answer
+  }
+}
 
 test('a node registers itself, keeps what others wrote on it and comes back after it was lost', async () => {
   await using server = await startTestServer()
@@ -22,10 +34,10 @@ test('a node registers itself, keeps what others wrote on it and comes back afte
     agentPort: 10_250,
   }
   const info = { name: 'n1', addresses: [address], ...machine }
-  const start = async () => {
+  const start = async (client = clientOfServer(server)) => {
     const dialect = createDialect('kubernetes')
     const registration = new NodeRegistration({
-      client: clientOfServer(server),
+      client,
       dialect,
       machine: info,
       log: silentLogger,
@@ -48,15 +60,16 @@ test('a node registers itself, keeps what others wrote on it and comes back afte
   assert.equal(lease.body.spec.leaseDurationSeconds, 40)
   await first.stop({ signal: AbortSignal.timeout(1_000) })
 
-  const { resourceVersion } = (await node()).metadata
-  const again = await start()
-  const renewed = async () =>
-    (await server.call('GET', '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/n1')).body.spec.renewTime
-  await untilAsync('the Lease is renewed', async () => (await renewed()) !== lease.body.spec.renewTime)
-  await again.stop({ signal: AbortSignal.timeout(1_000) })
-  assert.equal((await node()).metadata.resourceVersion, resourceVersion, 'a report that says nothing new writes nothing')
-
   const headers = { 'content-type': 'application/merge-patch+json' }
+  const earlier = { ...status.conditions[0], lastHeartbeatTime: '2026-01-01T00:00:00Z' }
+  await server.call('PATCH', '/api/v1/nodes/n1/status', { headers, body: { status: { conditions: [earlier] } } })
+  const { resourceVersion } = (await node()).metadata
+  const reporting = new ReportingClient(accessOfServer(server))
+  const again = await start(reporting)
+  await untilAsync('the status is reported again', async () => reporting.reports > 0)
+  await again.stop({ signal: AbortSignal.timeout(1_000) })
+  assert.equal((await node()).metadata.resourceVersion, resourceVersion, 'nothing new is written')
+
   const unknown = { type: 'Ready', status: 'Unknown' }
   const other = { type: 'DiskPressure', status: 'False' }
   await server.call('PATCH', '/api/v1/nodes/n1/status', { headers, body: { status: { conditions: [unknown, other] } } })
