@@ -14,6 +14,7 @@ const seconds = numberOf('BENCH_SCALE_SECONDS', 30)
 const sizes = (process.env['BENCH_SCALE_AGENTS'] ?? '500').split(',').map(Number)
 /** The share of a core that the main loop of a server may use before its answers become late. */
 const fullShare = 0.7
+const percent = 100 * fullShare
 
 /** Watches of hundreds of agents, simulated, on one server or on several of one cluster. */
 export async function benchScale(): Promise<BenchReport> {
@@ -44,8 +45,11 @@ async function measure(agents: number): Promise<readonly BenchRow[]> {
     const name = `${agents} agents, ${servers.list.length === 1 ? 'one server' : `${servers.list.length} servers`}`
     return [
       measureAlone(`${name}: until all watches have all objects`, 's', connectSeconds),
-      ...resourceRows(name, { agents: agents / servers.list.length, empty, before, rested, changed }),
-      ...eventRows(name, { events: changing.events ?? 0, rested, changed }),
+      ...resourceRows(name, {
+        agents: agents / servers.list.length,
+        events: changing.events ?? 0,
+        ...{ empty, before, rested, changed },
+      }),
       ...latencyRows(name, changing.medianMs ?? [], changing.lastMs ?? []),
     ]
   } finally {
@@ -62,6 +66,8 @@ function readAll(servers: readonly ScaleServer[]): Promise<Readings> {
 interface Phases {
   /** Agents of one server. */
   readonly agents: number
+  /** Events that the changes made, at all agents. */
+  readonly events: number
   readonly empty: Readings
   readonly before: Readings
   readonly rested: Readings
@@ -69,36 +75,38 @@ interface Phases {
 }
 
 /** Of several servers the one that used most. */
-function resourceRows(name: string, { agents, empty, before, rested, changed }: Phases): readonly BenchRow[] {
+function resourceRows(name: string, { agents, events, empty, before, rested, changed }: Phases): readonly BenchRow[] {
   const memory = (readings: Readings) => Math.max(...readings.map(({ residentMiB }) => residentMiB))
-  const [atRest, busy] = [coresOf(before, rested), coresOf(rested, changed)]
+  const atRest = Math.max(...restingCores(before, rested))
+  const perEvent = secondsPerEvent(events, { before, rested, changed })
+  const perAgent = atRest / agents + perSecond * perEvent
   return [
     measureAlone(`${name}: resident, before they connect`, 'MiB', memory(empty)),
     measureAlone(`${name}: resident, at rest`, 'MiB', memory(rested)),
     measureAlone(`${name}: resident, after the changes`, 'MiB', memory(changed)),
     measureAlone(`${name}: resident per agent`, 'KiB', ((memory(changed) - memory(empty)) * 1024) / agents),
     measureAlone(`${name}: processor, at rest`, '% of a core', 100 * atRest),
-    measureAlone(`${name}: processor, at ${perSecond} changes/s`, '% of a core', 100 * busy),
-    measureAlone(`${name}: agents that fill ${100 * fullShare} % of a core so`, 'agents', fullShare / (busy / agents)),
+    measureAlone(`${name}: processor per event of a watch`, 'µs', 1e6 * perEvent),
+    measureAlone(
+      `${name}: agents of one server at ${perSecond} changes/s, ${percent} % of a core`,
+      'agents',
+      fullShare / perAgent,
+    ),
   ]
 }
 
-function coresOf(before: Readings, after: Readings): number {
-  return Math.max(...after.map((reading, index) => coresBetween(before[index] ?? reading, reading)))
+function restingCores(before: Readings, rested: Readings): readonly number[] {
+  return rested.map((reading, index) => coresBetween(before[index] ?? reading, reading))
 }
 
-interface Events {
-  readonly events: number
-  readonly rested: Readings
-  readonly changed: Readings
-}
-
-function eventRows(name: string, { events, rested, changed }: Events): readonly BenchRow[] {
-  const cpu = changed.reduce((sum, { cpuSeconds }, index) => sum + cpuSeconds - (rested[index]?.cpuSeconds ?? 0), 0)
-  return [
-    measureAlone(`${name}: events sent to watches`, '1/s', events / seconds),
-    measureAlone(`${name}: processor per event, all else included`, 'µs', (cpu * 1e6) / events),
-  ]
+/** What a change costs beyond rest, its commit included, over the events that it makes. */
+function secondsPerEvent(events: number, { before, rested, changed }: Pick<Phases, 'before' | 'rested' | 'changed'>) {
+  const resting = restingCores(before, rested)
+  const spent = changed.map((reading, index) => {
+    const start = rested[index] ?? reading
+    return reading.cpuSeconds - start.cpuSeconds - ((resting[index] ?? 0) * (reading.atMs - start.atMs)) / 1000
+  })
+  return spent.reduce((sum, each) => sum + each, 0) / events
 }
 
 function latencyRows(name: string, medianMs: readonly number[], lastMs: readonly number[]): readonly BenchRow[] {

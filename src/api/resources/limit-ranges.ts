@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '../../model/api-object.ts'
-import { type ApiDocument, isJsonObject, listAt, objectAt, textAt } from '../document.ts'
+import { type ApiDocument, isJsonObject, listAt, objectAt, textAt, withMetadata } from '../document.ts'
 import { defineKind } from './define-kind.ts'
 import { validateLimitRange } from './limit-range-rules.ts'
 import type { Resource } from './resource.ts'
@@ -13,8 +13,18 @@ export function limitRanges(): Resource {
     shortNames: ['limits'],
     namespaced: true,
     defaults: { spec: { default: {}, properties: { limits: { default: [] } } } },
-    strategy: { prepareForCreate: complete, prepareForUpdate: complete, validate: validateLimitRange },
+    strategy: {
+      prepareForCreate: (limitRange) => complete(withName(limitRange)),
+      prepareForUpdate: complete,
+      validate: validateLimitRange,
+    },
   })
+}
+
+/** Kubernetes gives a LimitRange that has no name one that is unique. */
+function withName(limitRange: ApiDocument): ApiDocument {
+  const { name, uid } = limitRange.metadata
+  return name || uid === undefined ? limitRange : withMetadata(limitRange, { name: uid })
 }
 
 function complete(limitRange: ApiDocument): ApiDocument {

@@ -47,7 +47,8 @@ export function priorityClasses({ groups }: Dialect, store: Store): Resource {
     ],
     strategy: {
       prepareForCreate: (priorityClass) => withMetadata(priorityClass, { generation: 1 }),
-      validate: (priorityClass) => validatePriorityClass(priorityClass),
+      // As in Kubernetes, an update is only compared with what was there.
+      validate: (priorityClass, old) => (old === undefined ? validatePriorityClass(priorityClass) : []),
       validateUpdate,
       guard: async ({ next }) => {
         if (next?.['globalDefault'] !== true) return

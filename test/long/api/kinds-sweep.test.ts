@@ -14,7 +14,7 @@ const differing: readonly {
   readonly why: string
 }[] = [
   {
-    place: /\.(protocol|scope|volumeMode)$/,
+    place: /(\.(protocol|scope|volumeMode)|^POST PriorityClass preemptionPolicy)$/,
     values: (value) => value === '""',
     why: 'an empty text counts as absent where a field has a default',
   },
@@ -42,6 +42,11 @@ const differing: readonly {
     place: / Binding target/,
     values: () => true,
     why: 'Kubernetes answers with a 500 to a target that is none, and takes any name of a node',
+  },
+  {
+    place: / CertificateSigningRequest (spec\.request|status\.certificate)$/,
+    values: (value) => value === '[]',
+    why: 'bytes are a text; the decoder of Go takes a list too',
   },
   {
     place: / Eviction deleteOptions\.propagationPolicy$/,
@@ -98,8 +103,8 @@ describe('any other value in any field is answered as kube-apiserver answers it'
       await peer.call(method, path, atRevision(body, revisions.theirs)),
       await server.call(method, path, { body: atRevision(body, revisions.ours) }),
     ] as const
-  const writeToBoth = async (method: string, path: string, body: JsonObject): Promise<Revisions> => {
-    const answers = await ask(method, path, body)
+  const writeToBoth = async (method: string, path: string, body: JsonObject, known?: Revisions): Promise<Revisions> => {
+    const answers = await ask(method, path, body, known)
     for (const { code, body: answer } of answers) assert.ok(code < 300, JSON.stringify(answer))
     const [theirs, ours] = answers.map(({ body: { metadata } }) => metadata.resourceVersion)
     return { theirs, ours }
@@ -132,8 +137,11 @@ describe('any other value in any field is answered as kube-apiserver answers it'
     test(`a status of ${full.kind}`, async () => {
       const { status = {} } = full
       const body = { ...full.body, status }
-      await writeToBoth('PUT', `${pathOf(full)}/status`, body)
-      await compare(full.kind, 'PUT', `${pathOf(full)}/status`, otherValues(body, ['status']))
+      const path = pathOf(full)
+      const present = await Promise.all([peer.call('GET', path), server.call('GET', path)])
+      const [theirs, ours] = present.map(({ body: { metadata } }) => metadata.resourceVersion)
+      const revisions = await writeToBoth('PUT', `${path}/status`, body, { theirs, ours })
+      await compare(full.kind, 'PUT', `${path}/status`, otherValues(body, ['status']), revisions)
     })
 
   test('every reason for a difference was needed', () =>
