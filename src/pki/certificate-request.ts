@@ -4,7 +4,7 @@ import type { RequestedCertificate } from '../model/signing.ts'
 import { PkiError } from './pki-error.ts'
 import { loadX509 } from './x509-library.ts'
 
-/** What a request asks for, with its parts in the form in which a certificate takes them. */
+/** A request with its parts in the form in which a certificate takes them. */
 export interface SignableRequest extends RequestedCertificate {
   readonly subject: Name
   readonly publicKey: Pkcs10CertificateRequest['publicKey']

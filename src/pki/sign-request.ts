@@ -9,7 +9,7 @@ import { backdate } from './validity.ts'
 import { loadX509 } from './x509-library.ts'
 
 export interface SigningTerms {
-  /** As certificates.k8s.io/v1 spells them: `digital signature`, `client auth`. */
+  /** The usages in the spelling of certificates.k8s.io/v1: `digital signature`, `client auth`. */
   readonly usages: readonly string[]
   readonly seconds: number
 }

@@ -49,6 +49,16 @@ const differing: readonly {
     why: 'bytes are a text; the decoder of Go takes a list too',
   },
   {
+    place: / Job spec\.completions$/,
+    values: (value) => value === 'null',
+    why: 'kube-apiserver 1.34 fails at a successPolicy of a Job without completions and gives no answer',
+  },
+  {
+    place: / PodDisruptionBudget status\.disruptedPods\.p$/,
+    values: (value) => value === 'null',
+    why: 'a time of a map that is null is no time',
+  },
+  {
     place: / Eviction deleteOptions\.propagationPolicy$/,
     values: (value) => value === '""',
     why: 'an empty policy is none, as it is in a query',
@@ -80,6 +90,12 @@ function atRevision(body: Json, resourceVersion: string | undefined): Json {
     : { ...object, metadata: { ...metadata, resourceVersion } }
 }
 
+/** kube-apiserver closes the connection where its own code fails. */
+function asNoAnswer(error: unknown) {
+  if ((error as NodeJS.ErrnoException).code !== 'ECONNRESET') throw error
+  return { code: 0, body: {} }
+}
+
 const skip = lackOfPeer() ?? false
 
 describe('any other value in any field is answered as kube-apiserver answers it', { skip }, () => {
@@ -100,7 +116,7 @@ describe('any other value in any field is answered as kube-apiserver answers it'
 
   const ask = async (method: string, path: string, body: Json, revisions: Revisions = {}) =>
     [
-      await peer.call(method, path, atRevision(body, revisions.theirs)),
+      await peer.call(method, path, atRevision(body, revisions.theirs)).catch(asNoAnswer),
       await server.call(method, path, { body: atRevision(body, revisions.ours) }),
     ] as const
   const writeToBoth = async (method: string, path: string, body: JsonObject, known?: Revisions): Promise<Revisions> => {

@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
@@ -14,6 +17,7 @@ import { createDialect } from '../../../src/model/dialect.ts'
 import { parseCidr } from '../../../src/model/ip.ts'
 import { silentLogger } from '../../../src/observe/index.ts'
 import { startTestServer, type TestServer } from '../../helpers/api-server.ts'
+import { makeThrowawayCa } from '../../helpers/certificates.ts'
 import { snapshotOf } from '../../helpers/cluster-snapshot.ts'
 import { hollowNode, runControllers } from '../../helpers/controller-lab.ts'
 import { autoscalingDefaults, clientOfServer, freshControllerMetrics, noSigning } from '../../helpers/controllers.ts'
@@ -23,6 +27,8 @@ import { nodeNames, renewLease, type Step, steps } from './cluster-steps.ts'
 const peerName = 'kube-controller-manager'
 const graceMs = 20_000
 const beatMs = 2_000
+/** The CA that both publish in each namespace. */
+const rootCa = makeThrowawayCa('root')
 const clusterCidr = '10.244.0.0/16'
 const deadlineMs = 40_000
 
@@ -43,6 +49,7 @@ const peerControllers = [
   'taint-eviction',
   'service-cidr',
   'pod-garbage-collector',
+  'root-ca-certificate-publisher',
 ].map((name) => `${name}-controller`)
 
 /** What differs on purpose, or for reasons that are not the controllers': src/controllers/README.md says why. */
@@ -57,6 +64,13 @@ const intended: readonly RegExp[] = [
   /^Pod .*\[Ready\]\.(reason: "NodeNotReady"|message: "the node cannot be reached")$/,
   /^ServiceCIDR .*\[Ready\]\.reason: "(NetworkServiceCIDRReady)?"$/,
 ]
+
+/** A folder that goes with the rest. */
+function makeFolder(stack: AsyncDisposableStack): string {
+  const folder = mkdtempSync(join(tmpdir(), 'plt-test-'))
+  stack.defer(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
 
 /** The same thing in other words; which node has which part of the pod network is the order they were seen in. */
 function inCommonWords(line: string): string {
@@ -100,7 +114,7 @@ describe(`the same cluster under our controllers and under ${peerName}`, { skip:
       controllers: controllerNames,
       clusterCidrs: [cidr],
       nodeGraceMs: () => graceMs,
-      rootCaPem: 'the CA',
+      rootCaPem: rootCa.certificate,
       eventTtlMs: () => 3_600_000,
       autoscaling: autoscalingDefaults,
       signing: noSigning,
@@ -133,7 +147,10 @@ describe(`the same cluster under our controllers and under ${peerName}`, { skip:
     const manager = createControllerManager(partsOf(ours))
     await manager.start({ signal: AbortSignal.timeout(30_000) })
     our.stack.defer(() => manager.stop({ signal: AbortSignal.timeout(5_000) }))
+    const rootCaFile = join(makeFolder(their.stack), 'ca.crt')
+    writeFileSync(rootCaFile, rootCa.certificate)
     const flags = [
+      `--root-ca-file=${rootCaFile}`,
       `--controllers=${peerControllers.join(',')}`,
       '--allocate-node-cidrs',
       `--cluster-cidr=${clusterCidr}`,
