@@ -2,8 +2,8 @@ import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
 import { makeFolder } from '../../host/index.ts'
 import { bigIntToIp, type Cidr, cidrRange, type Ip, parseIp, unspecifiedIpv4 } from '../../model/ip.ts'
-import { specialKindOf } from '../../model/special-addresses.ts'
 import type { RequestSigner } from '../../model/signing.ts'
+import { specialKindOf } from '../../model/special-addresses.ts'
 import {
   type ClusterCa,
   ensureCertificate,

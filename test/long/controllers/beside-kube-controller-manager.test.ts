@@ -62,6 +62,7 @@ const intended: readonly RegExp[] = [
   /last-change-trigger-time/,
   /^Event of Pod Normal TaintManagerEviction /,
   /^Pod .*\[Ready\]\.(reason: "NodeNotReady"|message: "the node cannot be reached")$/,
+  /^ConfigMap [^ ]*\/kube-root-ca\.crt \.metadata\.annotations\.kubernetes\.io\/description:/,
   /^ServiceCIDR .*\[Ready\]\.reason: "(NetworkServiceCIDRReady)?"$/,
 ]
 
