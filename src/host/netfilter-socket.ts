@@ -7,6 +7,8 @@ type Calls = ReturnType<typeof findCalls>
 interface Request {
   readonly type: number
   readonly payload: Buffer
+  /** Makes what it names where that is not there (NLM_F_CREATE). */
+  readonly creates?: true
 }
 
 // These constants and structures hold on Linux for 64-bit little-endian machines: socket.h, fcntl.h, linux/netlink.h.
@@ -16,8 +18,14 @@ const family = { netlink: 16, netfilter: 12 } as const
 const socketType = 3 | 0o4_000 | 0o2_000_000
 /** `struct nlmsghdr`: its size, and where its fields begin. */
 const header = { bytes: 16, type: 4, flags: 6, sequence: 8 } as const
-/** NLM_F_REQUEST, alone and with NLM_F_ACK or NLM_F_DUMP. */
-const flags = { ask: 1, acknowledge: 1 | 4, list: 1 | 0x300 } as const
+/** NLM_F_REQUEST, alone and with NLM_F_ACK or NLM_F_DUMP; NLM_F_CREATE. */
+const flags = { ask: 1, acknowledge: 1 | 4, list: 1 | 0x300, create: 0x400 } as const
+/** NFNL_MSG_BATCH_BEGIN and NFNL_MSG_BATCH_END of linux/netfilter/nfnetlink.h; `struct nfgenmsg` has the subsystem in the order of the network. */
+const batchTypes = { begin: 0x10, end: 0x11 } as const
+/** NFNL_SUBSYS_NFTABLES */
+const nftables = 10
+/** `struct sockaddr_nl`: its size, and where the port is. */
+const socketName = { bytes: 12, port: 4 } as const
 const enoent = 2
 /** NLMSG_ERROR; it holds an errno, or 0 for a request that was carried out, and the header of the request. */
 const answerType = 2
@@ -29,6 +37,8 @@ const wholeLength = 0x20
 const listBytes = 32_768
 /** More than an answer with its request. */
 const answerBytes = 8_192
+/** More than a batch has messages, so that none waits for the next request. */
+const maxBatchAnswers = 1_000
 /** Answers to earlier requests that may still wait. */
 const maxStaleAnswers = 16
 
@@ -66,6 +76,32 @@ export class NetfilterSocket {
     return errno === 0 || errno === toleratedErrno
   }
 
+  /**
+   * Carries out messages to nftables as one transaction; returns whether the kernel has confirmed it. After false nothing of it stands, or
+   * it is not known whether all of it does.
+   */
+  commit(messages: readonly Request[]): boolean {
+    const edge = Buffer.from([0, 0, 0, nftables])
+    const first = this.#sequence + 1
+    const last = messages.length - 1
+    const parts = [
+      this.#encode({ type: batchTypes.begin, payload: edge }, flags.ask),
+      ...messages.map((message, index) =>
+        this.#encode(message, (index === last ? flags.acknowledge : flags.ask) | (message.creates ? flags.create : 0)),
+      ),
+      this.#encode({ type: batchTypes.end, payload: edge }, flags.ask),
+    ]
+    return this.#sendBytes(this.#fd, Buffer.concat(parts)) && this.#isConfirmed(first, parts.length)
+  }
+
+  /** The port of the socket, by which the kernel names who made a commit; undefined where that cannot be read. */
+  get portId(): number | undefined {
+    const [name, length] = [Buffer.alloc(socketName.bytes), Buffer.alloc(4)]
+    length.writeUInt32LE(socketName.bytes)
+    const port = this.#calls.getsockname(this.#fd, name, length) === 0 ? name.readUInt32LE(socketName.port) : 0
+    return port === 0 ? undefined : port
+  }
+
   /** Returns the object that the kernel answers with, without netlink's header; undefined where there is none. */
   ask(request: Request): Buffer | undefined {
     if (!this.#send(this.#fd, request, flags.ask)) return undefined
@@ -89,7 +125,15 @@ export class NetfilterSocket {
     }
   }
 
-  #send(fd: number, { type, payload }: Request, flagBits: number): boolean {
+  #send(fd: number, request: Request, flagBits: number): boolean {
+    return this.#sendBytes(fd, this.#encode(request, flagBits))
+  }
+
+  #sendBytes(fd: number, bytes: Buffer): boolean {
+    return Number(this.#calls.send(fd, bytes, BigInt(bytes.length), 0)) === bytes.length
+  }
+
+  #encode({ type, payload }: Request, flagBits: number): Buffer {
     const bytes = Buffer.alloc(header.bytes + payload.length)
     this.#sequence = (this.#sequence + 1) >>> 0
     bytes.writeUInt32LE(bytes.length, 0)
@@ -97,7 +141,22 @@ export class NetfilterSocket {
     bytes.writeUInt16LE(flagBits, header.flags)
     bytes.writeUInt32LE(this.#sequence, header.sequence)
     payload.copy(bytes, header.bytes)
-    return Number(this.#calls.send(fd, bytes, BigInt(bytes.length), 0)) === bytes.length
+    return bytes
+  }
+
+  /** The kernel has answered within the call: a message that failed, and the one that asked for it, each by an errno. All answers are read. */
+  #isConfirmed(firstSequence: number, count: number): boolean {
+    let isAcknowledged = false
+    let hasFailed = false
+    for (let answers = 0; answers < maxBatchAnswers; answers++) {
+      const length = Number(this.#calls.recv(this.#fd, this.#answer, BigInt(answerBytes), 0))
+      if (length < header.bytes + 4) break
+      const isOfBatch = (this.#answer.readUInt32LE(header.sequence) - firstSequence) >>> 0 < count
+      if (!isOfBatch || this.#answer.readUInt16LE(header.type) !== answerType) continue
+      if (this.#answer.readInt32LE(header.bytes) === 0) isAcknowledged = true
+      else hasFailed = true
+    }
+    return isAcknowledged && !hasFailed
   }
 
   #receiveErrno(): number | undefined {
@@ -165,5 +224,6 @@ function findCalls(ffi: Ffi) {
     send: { return: 'i64', arguments: ['i32', 'pointer', 'u64', 'i32'] },
     recv: { return: 'i64', arguments: ['i32', 'pointer', 'u64', 'i32'] },
     close: { return: 'i32', arguments: ['i32'] },
+    getsockname: { return: 'i32', arguments: ['i32', 'pointer', 'pointer'] },
   }).functions
 }

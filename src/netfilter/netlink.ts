@@ -2,6 +2,8 @@
 export interface NetlinkMessage {
   readonly type: number
   readonly payload: Buffer
+  /** Makes what it names where that is not there (NLM_F_CREATE). */
+  readonly creates?: true
 }
 
 // linux/netlink.h

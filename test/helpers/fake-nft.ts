@@ -1,4 +1,5 @@
 import { NftError } from '../../src/host/index.ts'
+import type { NetlinkMessage } from '../../src/netfilter/netlink.ts'
 import type { ListedElement } from '../../src/netfilter/nft/element-messages.ts'
 import type { SetSpec, TableName } from '../../src/netfilter/nft/types.ts'
 import type { NftKernel } from '../../src/node/rules/nft/kernel.ts'
@@ -32,6 +33,16 @@ export class FakeNft implements NftKernel {
 
   async run(text: string): Promise<void> {
     this.#transact('elements', text)
+  }
+
+  /** The messages of each transaction that came as such; the kernel confirms them where `confirms` is set. */
+  readonly committed: (readonly NetlinkMessage[])[] = []
+  confirms = false
+
+  commit(messages: readonly NetlinkMessage[]): boolean {
+    if (!this.confirms) return false
+    this.committed.push(messages)
+    return true
   }
 
   async applyRuleset(text: string): Promise<void> {

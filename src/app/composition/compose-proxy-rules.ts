@@ -78,7 +78,7 @@ async function composeNftables(
   const ruleset = new ElementRuleset(settings)
   const isWatched = () => monitor.isListening
   const writer = new NftWriter({ family, kernel, wanted: ruleset, log, isWatched })
-  monitor.subscribe(new ElementDriftWatch({ wanted: ruleset, writer, session, log }))
+  monitor.subscribe(new ElementDriftWatch({ wanted: ruleset, writer, session: kernel, log }))
   const forward = await composeForward({ family, settings, run, monitor, log: log.child('forward') })
   const mode = new NftablesMode({
     why,

@@ -1,7 +1,7 @@
-import { type Ip, ipFromBytes, ipToBigInt } from '../../model/ip.ts'
+import { ipFromBytes } from '../../model/ip.ts'
 import { encodeAttribute, findAttribute, type NetlinkMessage, nested } from '../netlink.ts'
-import { parseClassid, renderClassid } from './address-data.ts'
-import type { NftType, SetElement, SetSpec, TableName } from './types.ts'
+import { decodeFields, encodeFields, lastFieldBytes, separator } from './element-fields.ts'
+import { type NftType, type SetElement, type SetSpec, stateSet, type TableName } from './types.ts'
 
 /** An element as the kernel lists it. */
 export interface ListedElement extends SetElement {
@@ -14,8 +14,8 @@ export interface ListedElement extends SetElement {
 }
 
 // linux/netfilter/nf_tables.h
-/** NFNL_SUBSYS_NFTABLES with NFT_MSG_GETTABLE and NFT_MSG_GETSETELEM. */
-const types = { getTable: 0xa01, getElements: 0xa0d } as const
+/** NFNL_SUBSYS_NFTABLES with NFT_MSG_GETTABLE, NFT_MSG_NEWSETELEM, NFT_MSG_GETSETELEM and NFT_MSG_DELSETELEM. */
+const types = { getTable: 0xa01, addElements: 0xa0c, getElements: 0xa0d, deleteElements: 0xa0e } as const
 /** `struct nfgenmsg`: AF_INET or AF_INET6, version 0. */
 const heads = { IPv4: Buffer.from([2, 0, 0, 0]), IPv6: Buffer.from([10, 0, 0, 0]) } as const
 const headBytes = 4
@@ -45,9 +45,38 @@ export function encodeElementList(table: TableName, set: string): NetlinkMessage
 
 /** Asks for one element of a set without intervals, by `NetfilterSocket.ask`. Throws RangeError for a key that is none of the set. */
 export function encodeElementQuery(table: TableName, spec: SetSpec, key: string): NetlinkMessage {
-  const value = encodeAttribute(attribute.key | nested, encodeAttribute(dataValue, encodeKey(spec, key)))
-  const elements = encodeAttribute(listAttribute.elements | nested, encodeAttribute(listItem | nested, value))
-  return { type: types.getElements, payload: Buffer.concat([encodeSetName(table, spec.name), elements]) }
+  const item = encodeItem([encodeValue(attribute.key, encodeFields(spec.key, key))])
+  return { type: types.getElements, payload: encodeItems(table, spec.name, [item]) }
+}
+
+/** Adds elements to a set without intervals, or deletes them by their keys. An element that is there with the same data is no error. */
+export function encodeElementChange(
+  verb: 'add' | 'delete',
+  table: TableName,
+  spec: SetSpec,
+  elements: readonly Pick<SetElement, 'key' | 'data'>[],
+): NetlinkMessage {
+  const items = elements.map(({ key, data }) => {
+    const hasData = verb === 'add' && data !== ''
+    return encodeItem([
+      encodeValue(attribute.key, encodeFields(spec.key, key)),
+      ...(hasData ? [encodeValue(attribute.data, encodeFields(spec.data, data))] : []),
+    ])
+  })
+  return changeOf(verb, table, spec.name, items)
+}
+
+/** A mark is a number of 32 bits, as a classid is. */
+const stateKey = encodeValue(attribute.key, encodeFields(['classid'], '0:1'))
+
+/** Replaces the state's element, which must be there, by one with this comment. */
+export function encodeStateChange(table: TableName, comment: string): readonly NetlinkMessage[] {
+  const text = Buffer.from(`${comment}\0`)
+  const userData = encodeAttribute(attribute.userData, Buffer.concat([Buffer.from([commentType, text.length]), text]))
+  return [
+    changeOf('delete', table, stateSet, [encodeItem([stateKey])]),
+    changeOf('add', table, stateSet, [encodeItem([stateKey, userData])]),
+  ]
 }
 
 /** Reads the generation of all tables at the time of an answer, its lower 16 bits. */
@@ -74,8 +103,6 @@ export function readElements(payload: Buffer, spec: SetSpec): readonly ListedEle
 export function decodeKey(spec: SetSpec, key: Buffer): string | undefined {
   return decodeFields(spec.key, key)?.join(separator)
 }
-
-const separator = ' . '
 
 function readElement(attributes: Buffer, spec: SetSpec): ListedElement | undefined {
   const key = readKey(attributes, spec)
@@ -109,7 +136,7 @@ function readKey(attributes: Buffer, spec: SetSpec): string | undefined {
   const [start, end] = [readBytes(attributes, attribute.key), readBytes(attributes, attribute.keyEnd)]
   const fields = start && decodeFields(spec.key, start)
   if (start === undefined || fields === undefined) return undefined
-  const size = fieldBytes[spec.key.at(-1) ?? 'classid']
+  const size = lastFieldBytes(spec.key)
   const [first, last] = [start.subarray(-size), (end ?? start).subarray(-size)]
   return fields.join(separator) + renderRange(first, last)
 }
@@ -134,67 +161,6 @@ function readBytes(attributes: Buffer, type: number): Buffer | undefined {
   return value && findAttribute(value, dataValue)
 }
 
-const fieldBytes: Readonly<Record<NftType, number>> = {
-  ipv4_addr: 4,
-  ipv6_addr: 16,
-  inet_proto: 1,
-  inet_service: 2,
-  classid: 4,
-}
-const protocols: Readonly<Record<number, string>> = { 6: 'tcp', 17: 'udp', 132: 'sctp' }
-
-/** Each field of several takes a multiple of four bytes; one alone takes its own size. */
-function decodeFields(types: readonly NftType[], bytes: Buffer): string[] | undefined {
-  const texts: string[] = []
-  let at = 0
-  for (const type of types) {
-    const size = fieldBytes[type]
-    if (at + size > bytes.length) return undefined
-    texts.push(decodeField(type, bytes.subarray(at, at + size)))
-    at += types.length === 1 ? size : (size + 3) & ~3
-  }
-  return at === bytes.length ? texts : undefined
-}
-
-function decodeField(type: NftType, bytes: Buffer): string {
-  if (type === 'inet_service') return String(bytes.readUInt16BE(0))
-  if (type === 'inet_proto') return protocols[bytes[0] ?? 0] ?? String(bytes[0])
-  // A classid has the byte order of the machine.
-  return type === 'classid' ? renderClassid(bytes.readUInt32LE(0)) : (ipFromBytes(bytes) ?? '')
-}
-
-function encodeKey({ key: types }: SetSpec, text: string): Buffer {
-  const fields = text.split(separator)
-  if (fields.length !== types.length) throw new RangeError(`${JSON.stringify(text)} has not ${types.length} fields`)
-  return Buffer.concat(
-    types.map((type, index) => {
-      const bytes = encodeField(type, fields[index] ?? '')
-      const padding = types.length === 1 ? 0 : -bytes.length & 3
-      return Buffer.concat([bytes, Buffer.alloc(padding)])
-    }),
-  )
-}
-
-function encodeField(type: NftType, text: string): Buffer {
-  const bytes = Buffer.alloc(fieldBytes[type])
-  if (type === 'inet_service') bytes.writeUInt16BE(Number(text))
-  else if (type === 'inet_proto') bytes[0] = protocolNumber(text)
-  else if (type === 'classid') bytes.writeUInt32LE(parseClassid(text))
-  else
-    bytes.write(
-      ipToBigInt(text as Ip)
-        .toString(16)
-        .padStart(bytes.length * 2, '0'),
-      'hex',
-    )
-  return bytes
-}
-
-function protocolNumber(text: string): number {
-  const [number] = Object.entries(protocols).find(([, name]) => name === text) ?? [text]
-  return Number(number)
-}
-
 /** Libnftnl's own encoding: a byte for the type, one for the length, then the value. */
 function readComment(userData: Buffer | undefined): string | undefined {
   if (userData === undefined) return undefined
@@ -209,6 +175,26 @@ function readComment(userData: Buffer | undefined): string | undefined {
 
 function readNumber(bytes: Buffer | undefined): number | undefined {
   return bytes?.length === 8 ? Number(bytes.readBigUInt64BE(0)) : undefined
+}
+
+function changeOf(verb: 'add' | 'delete', table: TableName, set: string, items: readonly Buffer[]): NetlinkMessage {
+  const payload = encodeItems(table, set, items)
+  return verb === 'add' ? { type: types.addElements, payload, creates: true } : { type: types.deleteElements, payload }
+}
+
+function encodeValue(type: number, bytes: Buffer): Buffer {
+  return encodeAttribute(type | nested, encodeAttribute(dataValue, bytes))
+}
+
+function encodeItem(attributes: readonly Buffer[]): Buffer {
+  return encodeAttribute(listItem | nested, Buffer.concat(attributes))
+}
+
+function encodeItems(table: TableName, set: string, items: readonly Buffer[]): Buffer {
+  return Buffer.concat([
+    encodeSetName(table, set),
+    encodeAttribute(listAttribute.elements | nested, Buffer.concat(items)),
+  ])
 }
 
 function encodeSetName({ family, name }: TableName, set: string): Buffer {

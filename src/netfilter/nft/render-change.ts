@@ -76,14 +76,20 @@ function renderElements(
 }
 
 /** The kernel removes an element by its key, whatever its data. */
-function renderElement(verb: 'add' | 'delete', { set, key, data }: SetElement, family: IpFamily): string {
+function renderElement(verb: 'add' | 'delete', element: SetElement, family: IpFamily): string {
+  checkElement(element, family)
+  const { key, data } = element
+  return data === '' || verb === 'delete' ? key : `${key} : ${data}`
+}
+
+/** Throws BadElementError for an element that is none of its set. */
+export function checkElement({ set, key, data }: SetElement, family: IpFamily): void {
   const patterns = patternsOf(set, family)
   if (patterns === undefined) throw new BadElementError(set, key, 'expected a set that the table declares')
   if (!patterns.key.test(key)) throw new BadElementError(set, key, 'expected a key of the set')
   if (!patterns.data.test(data)) {
     throw new BadElementError(set, key, `expected data of the map, or nothing for a set, found ${JSON.stringify(data)}`)
   }
-  return data === '' || verb === 'delete' ? key : `${key} : ${data}`
 }
 
 interface ElementPatterns {

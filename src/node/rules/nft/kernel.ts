@@ -1,3 +1,4 @@
+import type { NetlinkMessage } from '../../../netfilter/netlink.ts'
 import type { ListedElement } from '../../../netfilter/nft/element-messages.ts'
 import type { SetSpec, TableName } from '../../../netfilter/nft/types.ts'
 import type { ElementListEnd } from '../nft-list.ts'
@@ -6,6 +7,11 @@ import type { ElementListEnd } from '../nft-list.ts'
 export interface NftKernel {
   /** Adds and deletes elements in one transaction. Throws NftError. */
   run(commands: string): Promise<void>
+  /**
+   * Carries out messages as one transaction, within the call. After false nothing of it stands, or it is not known whether all of it does:
+   * then `run` tries it again and says what is wrong.
+   */
+  commit(messages: readonly NetlinkMessage[]): boolean
   /** Runs any commands in one transaction, by a started program. Throws NftError. */
   applyRuleset(text: string): Promise<void>
   hasTable(table: TableName): Promise<boolean>

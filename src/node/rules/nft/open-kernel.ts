@@ -5,21 +5,23 @@ import { hasTable, listElements, listTable, readStateComment } from '../nft-list
 import { type NftKernel, targetOf } from './kernel.ts'
 
 export interface NftKernelParts {
-  readonly session: Pick<NftSession, 'run' | 'applyRuleset'>
+  readonly session: Pick<NftSession, 'run' | 'applyRuleset' | 'isOwn'>
   readonly run: Run
-  /** Reads tables; without it they are read by nft, and the elements of large sets are not read at all. */
-  readonly socket: Pick<NetfilterSocket, 'ask' | 'list'> | undefined
+  /** Reads tables and makes small changes of elements; without it they are read by nft, and the elements of large sets are not read at all. */
+  readonly socket: Pick<NetfilterSocket, 'ask' | 'list' | 'commit' | 'portId'> | undefined
 }
 
 const timeoutMs = 60_000
 /** How often a list is begun anew because tables changed while it was read. */
 const maxAttempts = 10
 
-/** Reads and writes the tables of this network namespace. */
-export function nftKernel({ session, run, socket }: NftKernelParts): NftKernel {
+/** Reads and writes the tables of this network namespace, and knows the commits that it made. */
+export function nftKernel({ session, run, socket }: NftKernelParts): NftKernel & Pick<NftSession, 'isOwn'> {
   const list = (...words: readonly string[]) => listByProgram(run, words)
   return {
     run: (commands) => session.run(commands),
+    isOwn: (commit) => session.isOwn(commit) || (commit.portId !== undefined && commit.portId === socket?.portId),
+    commit: (messages) => socket?.commit(messages) === true,
     applyRuleset: (text) => session.applyRuleset(text),
     hasTable: async (table) => {
       if (socket !== undefined) return hasTable(socket, table)

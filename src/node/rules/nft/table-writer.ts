@@ -2,14 +2,17 @@ import { NftError } from '../../../host/index.ts'
 import { TimeSlice } from '../../../loop/time-slice.ts'
 import type { XorHash } from '../../../model/xor-hash.ts'
 import { BadElementError } from '../../../netfilter/errors.ts'
+import { encodeChange } from '../../../netfilter/nft/encode-change.ts'
 import { renderChange } from '../../../netfilter/nft/render-change.ts'
-import type { ElementChange, NftTable } from '../../../netfilter/nft/types.ts'
+import type { ElementChange, NftTable, TableState } from '../../../netfilter/nft/types.ts'
 import { RulesError, type RulesErrorCode } from '../errors.ts'
 import { addReports, unchanged, type WriteReport } from '../reports.ts'
 import { type NftKernel, targetOf } from './kernel.ts'
 
 /** Elements of a transaction: about 0.1 s of a started nft, and 20 MB of its memory. */
 const elementsPerSlice = 20_000
+/** A change of more Services goes as text: it is no hurry, and rendered in turns with other work. */
+const maxQuickChanges = 64
 /** Rendered in one go. */
 const elementsPerPart = 500
 
@@ -35,22 +38,42 @@ export class TableWriter {
    */
   async write(changes: Iterable<ElementChange>, objects: XorHash | undefined, rules = ''): Promise<WriteReport> {
     const startedMs = performance.now()
-    const { text, added, removed } = await this.#render(changes)
-    const all = rules + text + this.#stateText(objects)
-    if (all === '') return unchanged
-    await this.#run(all, rules !== '')
-    return reportTransaction(all, { added, removed }, startedMs)
+    const quick = rules === '' && objects !== undefined ? this.#commit(changes, objects, startedMs) : undefined
+    if (quick !== undefined) return quick
+    const rendered = await this.#render(changes)
+    return this.#send({ ...rendered, text: rendered.text + this.#stateText(objects) }, rules)
   }
 
-  /** Writes a table that does not exist: the rules with the first elements, then the others, each Service in one transaction. */
+  /** Writes a small change without a text that a library has to read, and without the lists that it reads before. Undefined where the kernel has not confirmed it. */
+  #commit(changes: Iterable<ElementChange>, objects: XorHash, startedMs: number): WriteReport | undefined {
+    if (!Array.isArray(changes) || changes.length > maxQuickChanges) return undefined
+    const list: readonly ElementChange[] = changes
+    const messages = asRefusal(() => encodeChange(this.#table(), list, this.#stateOf(objects)))
+    if (messages === undefined || !this.#kernel.commit(messages)) return undefined
+    const bytes = messages.reduce((sum, { payload }) => sum + payload.length, 0)
+    const count = (which: 'add' | 'remove') => list.reduce((sum, change) => sum + change[which].length, 0)
+    return reportTransaction(bytes, { added: count('add'), removed: count('remove') }, startedMs)
+  }
+
+  /** Writes a table that does not exist: the rules with the first elements, then the others, each Service in one transaction. A slice is rendered while a program writes the one before. */
   async writeInSlices(changes: Iterable<ElementChange>): Promise<WriteReport> {
     let report = unchanged
     let rules = this.#table().text
-    for (const slice of slicesOf(changes)) {
-      report = addReports(report, await this.write(slice, undefined, rules))
-      rules = ''
+    let sending = Promise.resolve(unchanged)
+    try {
+      for (const slice of slicesOf(changes)) {
+        const rendered = await this.#render(slice)
+        report = addReports(report, await sending)
+        sending = this.#send(rendered, rules)
+        // A failure is seen where it is awaited, after the next slice is rendered.
+        sending.catch(() => undefined)
+        rules = ''
+      }
+      return rules === '' ? addReports(report, await sending) : await this.write([], undefined, rules)
+    } finally {
+      // Nothing else may be written before the program has ended.
+      await sending.catch(() => undefined)
     }
-    return rules === '' ? report : this.write([], undefined, rules)
   }
 
   /** The commands that replace all rules and keep the elements. */
@@ -64,14 +87,22 @@ export class TableWriter {
     return `add table ${target}\ndelete table ${target}\n${this.#table().text}`
   }
 
-  async #render(changes: Iterable<ElementChange>) {
+  async #send({ text, added, removed }: Rendered, rules: string): Promise<WriteReport> {
+    const startedMs = performance.now()
+    const all = rules + text
+    if (all === '') return unchanged
+    await this.#run(all, rules !== '')
+    return reportTransaction(Buffer.byteLength(all), { added, removed }, startedMs)
+  }
+
+  async #render(changes: Iterable<ElementChange>): Promise<Rendered> {
     const slice = new TimeSlice()
     const texts: string[] = []
     const counts = { added: 0, removed: 0 }
     let part: ElementChange[] = []
     let size = 0
     const flush = () => {
-      if (part.length > 0) texts.push(this.#renderPart(part))
+      if (part.length > 0) texts.push(asRefusal(() => renderChange(this.#table(), part)))
       part = []
       size = 0
     }
@@ -87,24 +118,13 @@ export class TableWriter {
     return { text: texts.join(''), ...counts }
   }
 
-  /** Reports what must not become text as refused by the kernel: the plane finds its Service, and one Service alone is not written. */
-  #renderPart(part: readonly ElementChange[]): string {
-    try {
-      return renderChange(this.#table(), part)
-    } catch (thrown) {
-      if (!(thrown instanceof BadElementError)) throw thrown
-      const { set, key, message } = thrown
-      throw new RulesError('restore-failed', message, {
-        line: { number: 0, text: key, table: 'nftables', set },
-        cause: thrown,
-      })
-    }
-  }
-
   #stateText(objects: XorHash | undefined): string {
     if (objects === undefined) return ''
-    const table = this.#table()
-    return renderChange(table, [], { version: table.version, objects: objectsText(objects), listing: this.listing })
+    return renderChange(this.#table(), [], this.#stateOf(objects))
+  }
+
+  #stateOf(objects: XorHash): TableState {
+    return { version: this.#table().version, objects: objectsText(objects), listing: this.listing }
   }
 
   async #run(text: string, hasRules: boolean): Promise<void> {
@@ -114,6 +134,26 @@ export class TableWriter {
       throw explainNftFailure(thrown)
     }
   }
+}
+
+/** Reports what must not become text as refused by the kernel: the plane finds its Service, and one Service alone is not written. */
+function asRefusal<Result>(render: () => Result): Result {
+  try {
+    return render()
+  } catch (thrown) {
+    if (!(thrown instanceof BadElementError)) throw thrown
+    const { set, key, message } = thrown
+    throw new RulesError('restore-failed', message, {
+      line: { number: 0, text: key, table: 'nftables', set },
+      cause: thrown,
+    })
+  }
+}
+
+interface Rendered {
+  readonly text: string
+  readonly added: number
+  readonly removed: number
 }
 
 /** The hash of objects as the state has it. */
@@ -136,7 +176,7 @@ function* slicesOf(changes: Iterable<ElementChange>): Iterable<readonly ElementC
 }
 
 function reportTransaction(
-  text: string,
+  bytes: number,
   elements: { readonly added: number; readonly removed: number },
   startedMs: number,
 ): WriteReport {
@@ -145,7 +185,7 @@ function reportTransaction(
   return {
     ...unchanged,
     kind: 'written',
-    bytes: Buffer.byteLength(text),
+    bytes,
     durationMs: toMs - startedMs,
     restores: 1,
     elements,

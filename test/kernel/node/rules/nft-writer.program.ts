@@ -3,6 +3,7 @@
 import {
   NetfilterSocket,
   NftMonitor,
+  type NftSession,
   type NftSessionKind,
   openNftSession,
   type Run,
@@ -44,16 +45,27 @@ function lowered(index: number, hosts: readonly number[]) {
 
 /** An agent's part for one family; several one after the other are restarts. */
 async function open(kinds: readonly NftSessionKind[] = ['library']) {
-  const session = await openNftSession({ run, start: runProgram, kinds })
+  const opened = await openNftSession({ run, start: runProgram, kinds })
+  let texts = 0
+  const session: NftSession = {
+    kind: opened.kind,
+    run: (commands) => {
+      texts += 1
+      return opened.run(commands)
+    },
+    applyRuleset: (text) => opened.applyRuleset(text),
+    isOwn: (commit) => opened.isOwn(commit),
+    close: () => opened.close(),
+  }
   const kernel = nftKernel({ session, run, socket: NetfilterSocket.open() })
   const ruleset = new ElementRuleset(settings)
   const warnings: unknown[] = []
   const log = { ...silentLogger, warn: (_: string, fields?: object) => void warnings.push(fields) }
   const writer = new NftWriter({ family: 'IPv4', kernel, wanted: ruleset, log, isWatched: () => true })
-  const watch = new ElementDriftWatch({ wanted: ruleset, writer, session, log })
+  const watch = new ElementDriftWatch({ wanted: ruleset, writer, session: kernel, log })
   const all = () =>
     new Map(Array.from({ length: services }, (_, index) => [`default/s${index}`, lowered(index, [index, index + 1])]))
-  return { session, ruleset, writer, watch, warnings, all }
+  return { session, texts: () => texts, ruleset, writer, watch, warnings, all }
 }
 
 type Opened = Awaited<ReturnType<typeof open>>
@@ -69,8 +81,9 @@ async function isRight({ writer }: Opened): Promise<boolean> {
   return (await writer.preview()).length === 0
 }
 
-async function changeOne({ ruleset, writer }: Opened, count: number) {
+async function changeOne({ ruleset, writer, texts }: Opened, count: number) {
   const times: number[] = []
+  const textsBefore = texts()
   programs = []
   for (let round = 0; round < count; round += 1) {
     const startedMs = performance.now()
@@ -83,6 +96,7 @@ async function changeOne({ ruleset, writer }: Opened, count: number) {
     p50: sorted[Math.floor(count / 2)] ?? 0,
     p99: sorted[Math.floor(count * 0.99)] ?? 0,
     programs: programs.length,
+    texts: texts() - textsBefore,
   }
 }
 

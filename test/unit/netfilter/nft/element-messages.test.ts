@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { encodeAttribute } from '../../../../src/netfilter/netlink.ts'
-import { decodeKey, encodeElementQuery, readElements } from '../../../../src/netfilter/nft/element-messages.ts'
+import {
+  decodeKey,
+  encodeElementChange,
+  encodeElementQuery,
+  encodeStateChange,
+  readElements,
+} from '../../../../src/netfilter/nft/element-messages.ts'
 import type { SetSpec } from '../../../../src/netfilter/nft/types.ts'
 
 const table = { family: 'IPv4', name: 'platnet' } as const
@@ -47,6 +53,34 @@ test('a query has the bytes that the kernel lists, and other texts are refused',
   assert.ok(payload.includes(bytesOf('0a600001 06000000 00500000 01000500')))
   assert.throws(() => encodeElementQuery(table, endpoints, '10.96.0.1 . tcp'), RangeError)
   assert.throws(() => encodeElementQuery(table, endpoints, '10.96.0.1 . tcp . 65536 . 0:1'), RangeError)
+})
+
+test('what is encoded as a change is read back as the same elements', () => {
+  const elements = [
+    { key: '10.96.0.1 . tcp . 80 . 0:1', data: '10.244.0.1 . 8080' },
+    { key: '255.255.255.255 . sctp . 65535 . ffff:ffff', data: '0.0.0.1 . 1' },
+  ]
+  const added = encodeElementChange('add', table, endpoints, elements)
+  assert.deepEqual(
+    readElements(added.payload, endpoints),
+    elements.map((element) => ({ set: 'endpoints', ...element })),
+  )
+  const removed = encodeElementChange('delete', table, { ...endpoints, data: [] }, elements)
+  assert.deepEqual(
+    readElements(removed.payload, { ...endpoints, data: [] })?.map(({ key, data }) => [key, data]),
+    elements.map(({ key }) => [key, '']),
+  )
+  assert.deepEqual([added.creates, removed.creates], [true, undefined])
+})
+
+test('the state is replaced by an element with its comment', () => {
+  const [removed, added] = encodeStateChange(table, 'version 1 objects 2 listing 3')
+  const state: SetSpec = { name: 'state', key: ['classid'], data: [], isInterval: false }
+  const read = [removed, added].map((message) => readElements(message?.payload ?? Buffer.alloc(0), state)?.[0])
+  assert.deepEqual(read, [
+    { set: 'state', key: '0:1', data: '' },
+    { set: 'state', key: '0:1', data: '', comment: 'version 1 objects 2 listing 3' },
+  ])
 })
 
 for (const [start, end, text] of [

@@ -1,62 +1,22 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { NftError } from '../../../../../src/host/index.ts'
-import type { Ip } from '../../../../../src/model/ip.ts'
-import { addHash, emptyXorHash, hashItem } from '../../../../../src/model/xor-hash.ts'
-import { ElementRuleset } from '../../../../../src/netfilter/nft/element-ruleset.ts'
+import type { ElementRuleset } from '../../../../../src/netfilter/nft/element-ruleset.ts'
 import { lowerToElements } from '../../../../../src/netfilter/nft/lower-elements.ts'
 import { parseStateComment } from '../../../../../src/netfilter/nft/render-change.ts'
-import type { ProxyRuleSettings } from '../../../../../src/netfilter/settings.ts'
 import { RulesError } from '../../../../../src/node/rules/index.ts'
-import { NftWriter } from '../../../../../src/node/rules/nft/writer.ts'
-import { silentLogger } from '../../../../../src/observe/index.ts'
 import { FakeNft } from '../../../../helpers/fake-nft.ts'
 import { makeFrontend } from '../../../../helpers/frontends.ts'
-
-const settings: ProxyRuleSettings = { family: 'IPv4' }
-
-function objects(name: string) {
-  return addHash(emptyXorHash, hashItem(name, ''))
-}
-
-/** A writer with the wanted elements of some Services, on a kernel that may outlive it. */
-class Lab {
-  readonly kernel: FakeNft
-  readonly ruleset: ElementRuleset
-  readonly writer: NftWriter
-  readonly warnings: unknown[] = []
-
-  constructor(kernel = new FakeNft(), more: Partial<ProxyRuleSettings> = {}) {
-    this.kernel = kernel
-    this.ruleset = new ElementRuleset({ ...settings, ...more })
-    const log = { ...silentLogger, warn: (_: string, fields?: object) => void this.warnings.push(fields) }
-    this.writer = new NftWriter({ family: 'IPv4', kernel, wanted: this.ruleset, log })
-  }
-
-  /** Each Service has one port; its endpoints are the addresses. */
-  set(services: Readonly<Record<string, readonly string[]>>, name = JSON.stringify(services)) {
-    const lowered = Object.entries(services).map(([key, addresses], index) => {
-      const frontend = makeFrontend(key, `10.96.0.${index + 1}`, addresses)
-      return [key, addresses.length === 0 ? undefined : lowerToElements([frontend], settings)] as const
-    })
-    return this.writer.write(this.ruleset.update(new Map(lowered)), objects(name))
-  }
-
-  wanted(): readonly string[] {
-    const all = [...this.ruleset.all()].map(({ set, key, data }) => `${set} ${key} : ${data}`)
-    return [...all, 'state 1 : '].sort()
-  }
-
-  assertInKernel(): void {
-    assert.deepEqual(this.kernel.elements(), this.wanted())
-  }
-}
-
-const two = { 'default/a': ['10.244.0.1', '10.244.0.2'], 'default/b': ['10.244.0.3'] } as const
+import {
+  NftWriterLab,
+  objects,
+  nftSettings as settings,
+  twoServices as two,
+} from '../../../../helpers/nft-writer-lab.ts'
 
 describe('the first write', () => {
   test('makes the table with its elements, then the state', async () => {
-    const lab = new Lab()
+    const lab = new NftWriterLab()
     assert.equal(await lab.writer.isUnhooked(), true)
     const report = await lab.set(two)
     assert.deepEqual(
@@ -72,9 +32,9 @@ describe('the first write', () => {
   })
 
   test('after a restart with the same objects writes nothing and lists no elements of Services', async () => {
-    const before = new Lab()
+    const before = new NftWriterLab()
     await before.set(two)
-    const after = new Lab(before.kernel)
+    const after = new NftWriterLab(before.kernel)
     const [written, lists] = [before.kernel.transactions.length, before.kernel.lists]
     assert.equal(await after.writer.recognises(objects(JSON.stringify(two))), true)
     assert.equal((await after.set(two)).kind, 'unchanged')
@@ -86,9 +46,9 @@ describe('the first write', () => {
   })
 
   test('after a restart with other objects writes what differs', async () => {
-    const before = new Lab()
+    const before = new NftWriterLab()
     await before.set(two)
-    const after = new Lab(before.kernel)
+    const after = new NftWriterLab(before.kernel)
     assert.equal(await after.writer.recognises(objects('others')), false)
     const report = await after.set({ ...two, 'default/b': ['10.244.0.4'] })
     assert.deepEqual(report.elements, { added: 2, removed: 2 })
@@ -96,9 +56,9 @@ describe('the first write', () => {
   })
 
   test('with rules of another version takes their place in one transaction that keeps the clients', async () => {
-    const before = new Lab(new FakeNft(), { masqueradeBit: 20 })
+    const before = new NftWriterLab(new FakeNft(), { masqueradeBit: 20 })
     await before.set(two)
-    const after = new Lab(before.kernel)
+    const after = new NftWriterLab(before.kernel)
     const from = before.kernel.transactions.length
     await after.set(two, 'other settings')
     const [first, ...more] = before.kernel.transactions.slice(from)
@@ -112,10 +72,10 @@ describe('the first write', () => {
   })
 
   test('replaces a table that takes no such rules, or has chains of others, as a whole and at once', async () => {
-    const before = new Lab()
+    const before = new NftWriterLab()
     await before.set(two)
     before.kernel.table?.rules.push('\tchain foreign {', '\t}')
-    const after = new Lab(before.kernel, { masqueradeBit: 20 })
+    const after = new NftWriterLab(before.kernel, { masqueradeBit: 20 })
     await after.set(two, 'other settings')
     const replaced = before.kernel.transactions.find(({ text }) => text.startsWith('add table'))
     assert.match(replaced?.text ?? '', /^add table ip platnet\ndelete table ip platnet\ntable ip platnet \{/)
@@ -125,7 +85,7 @@ describe('the first write', () => {
   })
 
   test('of many Services comes in slices, each Service whole', async () => {
-    const lab = new Lab()
+    const lab = new NftWriterLab()
     const many = Array.from({ length: 8000 }, (_, index) => [
       `default/s${index}`,
       [`10.244.${index >> 8}.${index & 255}`, `10.245.${index >> 8}.${index & 255}`],
@@ -147,7 +107,7 @@ describe('the first write', () => {
 
 describe('a change', () => {
   test('is one transaction of elements with the state of its objects', async () => {
-    const lab = new Lab()
+    const lab = new NftWriterLab()
     await lab.set(two)
     const from = lab.kernel.transactions.length
     await lab.set({ 'default/a': ['10.244.0.1', '10.244.0.9'] }, 'next')
@@ -156,11 +116,11 @@ describe('a change', () => {
     assert.equal(only?.by, 'elements')
     assert.match(only?.text ?? '', /comment "version \w+ objects \w+ listing \w{16}"/)
     lab.assertInKernel()
-    assert.equal(await new Lab(lab.kernel).writer.recognises(objects('next')), true)
+    assert.equal(await new NftWriterLab(lab.kernel).writer.recognises(objects('next')), true)
   })
 
   test('that needs more rules brings them, and the elements stay', async () => {
-    const lab = new Lab()
+    const lab = new NftWriterLab()
     await lab.set(two)
     const from = lab.kernel.transactions.length
     const crowd = Array.from({ length: 200 }, (_, index) => `10.244.1.${index}`)
@@ -172,7 +132,7 @@ describe('a change', () => {
   })
 
   test('that the kernel refuses because others changed elements is written by what the kernel holds', async () => {
-    const lab = new Lab()
+    const lab = new NftWriterLab()
     await lab.set(two)
     lab.kernel.table?.sets.get('endpoints')?.clear()
     await lab.set({ 'default/a': ['10.244.0.1', '10.244.0.9'] })
@@ -180,7 +140,7 @@ describe('a change', () => {
   })
 
   test('that fails is kept, and comes with the next write', async () => {
-    const lab = new Lab()
+    const lab = new NftWriterLab()
     await lab.set(two)
     lab.kernel.failures.push(new NftError('unavailable', 'no program'))
     await assert.rejects(lab.set({ 'default/a': ['10.244.0.7'] }), { code: 'not-found' })
@@ -193,7 +153,7 @@ describe('a change', () => {
 
   test('of which it is not known whether it was carried out is compared and completed', async () => {
     for (const isDone of [false, true]) {
-      const lab = new Lab()
+      const lab = new NftWriterLab()
       await lab.set(two)
       lab.kernel.isDoneAllTheSame = isDone
       lab.kernel.failures.push(new NftError('uncertain', 'killed'))
@@ -204,7 +164,7 @@ describe('a change', () => {
   })
 
   test('with an element that the kernel takes in no way is refused with that element, and leaves the others', async () => {
-    const lab = new Lab()
+    const lab = new NftWriterLab()
     await lab.set(two)
     const held = lab.kernel.elements()
     lab.kernel.poison = /10\.244\.0\.66/
@@ -221,45 +181,9 @@ describe('a change', () => {
   })
 })
 
-describe('an element that must not become text', () => {
-  test('is refused with its key like one that the kernel does not take, and writes nothing', async () => {
-    const lab = new Lab()
-    await lab.set(two)
-    const held = lab.kernel.elements()
-    const frontend = makeFrontend('default/a', '10.96.0.1', [])
-    const clusterEndpoints = [{ address: '10.244.0.2 }; flush ruleset' as Ip, port: 8080 }]
-    const elements = lowerToElements([{ ...frontend, hasEndpoints: true, clusterEndpoints }], settings)
-    const change = lab.ruleset.update(new Map([['default/a', elements]]))
-    await assert.rejects(lab.writer.write(change, objects('bad')), (error) => {
-      assert.ok(error instanceof RulesError && error.code === 'restore-failed')
-      const { set, text } = error.line ?? assert.fail('no line')
-      assert.ok(elements.elements.some((element) => element.set === set && element.key === text))
-      return true
-    })
-    assert.deepEqual(lab.kernel.elements(), held)
-    await lab.set({ 'default/a': ['10.244.0.5'] })
-    lab.assertInKernel()
-  })
-
-  test('of others in the kernel goes with the whole table', async () => {
-    const lab = new Lab()
-    await lab.set(two)
-    lab.kernel.table?.sets.get('refuse')?.set('some form of another kernel', '')
-    assert.equal((await lab.writer.verify()).drift.length, 1)
-    lab.assertInKernel()
-  })
-
-  test('of a command that the session hands to no program is one of a Service too', async () => {
-    const lab = new Lab()
-    await lab.set(two)
-    for (let attempt = 0; attempt < 3; attempt++) lab.kernel.failures.push(new NftError('invalid', 'no element'))
-    await assert.rejects(lab.set({ 'default/a': ['10.244.0.7'] }), { code: 'restore-failed' })
-  })
-})
-
 describe('a comparison', () => {
   test('does not take what a failed write left for something that others changed, and writes it', async () => {
-    const lab = new Lab()
+    const lab = new NftWriterLab()
     await lab.set(two)
     lab.kernel.failures.push(new NftError('unavailable', 'no program'))
     await assert.rejects(lab.set({ 'default/a': ['10.244.0.7'] }), { code: 'not-found' })
@@ -270,7 +194,7 @@ describe('a comparison', () => {
     lab.assertInKernel()
   })
 
-  const damages: Readonly<Record<string, (lab: Lab) => void>> = {
+  const damages: Readonly<Record<string, (lab: NftWriterLab) => void>> = {
     'an element that is gone': ({ kernel }) => void kernel.table?.sets.get('endpoints')?.clear(),
     'an element that leads elsewhere': ({ kernel }) => {
       const endpoints = kernel.table?.sets.get('endpoints')
@@ -289,7 +213,7 @@ describe('a comparison', () => {
   }
   for (const [name, damage] of Object.entries(damages))
     test(`repairs ${name}, says so, and finds nothing afterwards`, async () => {
-      const lab = new Lab()
+      const lab = new NftWriterLab()
       await lab.set(two)
       const rules = [...(lab.kernel.table?.rules ?? [])]
       const draw = lab.kernel.table?.sets.get('draw')?.size
@@ -307,7 +231,7 @@ describe('a comparison', () => {
     })
 
   test('writes the state where others removed it', async () => {
-    const lab = new Lab()
+    const lab = new NftWriterLab()
     await lab.set(two)
     const table = lab.kernel.table ?? assert.fail()
     const { comment } = table
@@ -321,7 +245,7 @@ describe('a comparison', () => {
   })
 
   test('is made also while other programs write to their tables all the time', async () => {
-    const lab = new Lab()
+    const lab = new NftWriterLab()
     await lab.set(two)
     lab.kernel.isBusy = true
     const written = lab.kernel.transactions.length
@@ -333,7 +257,7 @@ describe('a comparison', () => {
   })
 
   test('of equal state writes nothing, and one of some sets reads only these', async () => {
-    const lab = new Lab()
+    const lab = new NftWriterLab()
     await lab.set(two)
     const [written, lists] = [lab.kernel.transactions.length, lab.kernel.lists]
     const endpoints = lab.ruleset.table.sets.filter(({ name }) => name === 'endpoints')
@@ -343,7 +267,7 @@ describe('a comparison', () => {
   })
 
   test('does not take a change that is on its way for one of others', async () => {
-    const lab = new Lab()
+    const lab = new NftWriterLab()
     await lab.set(two)
     const change = lab.ruleset.update(new Map([['default/a', undefined]]))
     assert.deepEqual((await lab.writer.verify()).drift, [])
@@ -352,7 +276,7 @@ describe('a comparison', () => {
   })
 
   test('that a change overtakes while it reads writes nothing, and that change repairs', async () => {
-    const lab = new Lab()
+    const lab = new NftWriterLab()
     await lab.set(two)
     lab.kernel.table?.sets.get('endpoints')?.clear()
     const written = lab.kernel.transactions.length
@@ -368,7 +292,7 @@ describe('a comparison', () => {
   })
 
   test('is not made before the first write', async () => {
-    const lab = new Lab()
+    const lab = new NftWriterLab()
     assert.deepEqual((await lab.writer.verify()).drift, [])
     await assert.rejects(lab.writer.preview(), { code: 'not-synced' })
   })
@@ -382,16 +306,16 @@ describe('where elements cannot be listed', () => {
   }
 
   test('the table is written, changed and recognised all the same', async () => {
-    const lab = new Lab(blindKernel())
+    const lab = new NftWriterLab(blindKernel())
     await lab.set(two)
     await lab.set({ 'default/a': ['10.244.0.9'] }, 'next')
     lab.assertInKernel()
     assert.equal(lab.writer.health().level, 'ok')
-    assert.equal(await new Lab(lab.kernel).writer.recognises(objects('next')), true)
+    assert.equal(await new NftWriterLab(lab.kernel).writer.recognises(objects('next')), true)
   })
 
   test('a comparison repairs rules and the state, and takes the elements for right', async () => {
-    const lab = new Lab(blindKernel())
+    const lab = new NftWriterLab(blindKernel())
     await lab.set(two)
     const written = lab.kernel.transactions.length
     assert.deepEqual((await lab.writer.verify()).drift, [])
@@ -406,9 +330,9 @@ describe('where elements cannot be listed', () => {
   })
 
   test('a start with other objects replaces the table in one transaction', async () => {
-    const before = new Lab(blindKernel())
+    const before = new NftWriterLab(blindKernel())
     await before.set(two)
-    const after = new Lab(before.kernel)
+    const after = new NftWriterLab(before.kernel)
     const from = before.kernel.transactions.length
     await after.set({ 'default/a': ['10.244.0.9'] })
     const texts = before.kernel.transactions.slice(from).map(({ text }) => text)
