@@ -1,6 +1,6 @@
 import { maxEndpoints, renderClassid } from './address-data.ts'
 import { type BalanceKind, chain, type Dialect, isPort, keyOf } from './rule-text.ts'
-import { balanceSets, stickySet } from './set-specs.ts'
+import { balanceSets, clientSets, stickySet } from './set-specs.ts'
 
 /** More are not remembered; they are balanced as if there were no affinity. */
 const maxClients = 1_048_576
@@ -16,7 +16,7 @@ export function stickyChains(dialect: Dialect, timeouts: readonly number[], isHa
   if (timeouts.length === 0) return []
   const kinds = Object.keys(balanceSets) as readonly BalanceKind[]
   return [
-    ...(['clients', 'port-clients'] as const).map(
+    ...Object.values(clientSets).map(
       (name) =>
         `map ${name} { type ${clientType(dialect, name)} : classid; size ${maxClients}; flags dynamic,timeout; }`,
     ),
@@ -39,7 +39,7 @@ export function stickyChains(dialect: Dialect, timeouts: readonly number[], isHa
 function chainsOf(dialect: Dialect, kind: BalanceKind, timeout: number, isHard: boolean): readonly string[] {
   const { counts, endpoints, slots } = balanceSets[kind]
   const key = keyOf(dialect, kind)
-  const clients = isPort(kind) ? 'port-clients' : 'clients'
+  const clients = isPort(kind) ? clientSets.port : clientSets.address
   const client = clientKey(dialect, kind)
   const name = `${kind}-${timeout}`
   const translate = `dnat ${dialect.to} to ${key} . meta priority map @${endpoints}`

@@ -33,6 +33,14 @@ export const hairpinSet = 'hairpin'
 /** Ports where load balancers ask for the health of this node's endpoints. */
 export const healthSet = 'health'
 
+/** Packets fill these: client and destination → the number of the endpoint. */
+export const clientSets = { address: 'clients', port: 'port-clients' } as const
+
+/** Tells whether packets fill a set, so that its elements are no drift. */
+export function isFilledByPackets(set: string): boolean {
+  return set === clientSets.address || set === clientSets.port
+}
+
 /** Destinations whose clients are remembered for so long. */
 export function stickySet(kind: 'address' | 'port', timeoutSeconds: number): string {
   return `${kind === 'port' ? 'port-' : ''}sticky-${timeoutSeconds}`

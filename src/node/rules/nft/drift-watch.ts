@@ -1,4 +1,5 @@
 import type { NftCommit, NftSession } from '../../../host/index.ts'
+import { isFilledByPackets } from '../../../netfilter/nft/set-specs.ts'
 import type { NftTable, SetSpec } from '../../../netfilter/nft/types.ts'
 import type { Logger } from '../../../observe/logger.ts'
 import { CommitGatherer } from '../commit-gatherer.ts'
@@ -42,8 +43,4 @@ function changedSets(commits: readonly NftCommit[], { name, sets }: NftTable): r
     changed.add(spec)
   }
   return [...changed]
-}
-
-function isFilledByPackets(set: string): boolean {
-  return set === 'clients' || set === 'port-clients'
 }
