@@ -16,12 +16,18 @@ export interface IdleMemoryParts {
   readonly activeMs: () => number
   /** Collects all garbage and returns pages to the system; the thread stops for 1 to 2 ms per MiB. */
   readonly collect: () => void
+  /** Whether work has come lately that must not wait for a collection, however little it is. */
+  readonly isWorking?: () => boolean
   readonly log?: CollectionLog
+  /** For tests; 10 minutes. */
+  readonly longestWaitMs?: number
   /** For tests; 5 s. */
   readonly lookMs?: number
 }
 
 const defaultLookMs = 5000
+/** Where some work always comes a collection is made after so long all the same. */
+const defaultLongestWaitMs = 600_000
 /** Share of the time between two samples below which a thread counts as idle: single changes are work too, and none should wait for a collection. */
 const restingShare = 0.02
 /** Smallest growth that is worth a stop. */
@@ -39,6 +45,7 @@ export class IdleMemory implements Component {
   readonly #sinceMs = Date.now()
   #activeMs = 0
   #collectedBytes = 0
+  #waitsSinceMs: number | undefined
 
   constructor(parts: IdleMemoryParts) {
     this.#parts = parts
@@ -66,15 +73,32 @@ export class IdleMemory implements Component {
     this.#activeMs = activeMs()
     if (this.#activeMs - beforeMs > restingShare * this.#lookMs) return
     const takenBytes = heapBytes()
-    if (takenBytes < worthwhileGrowth * this.#collectedBytes) return
+    if (takenBytes < worthwhileGrowth * this.#collectedBytes || this.#mustWait()) return
     collect()
     this.#collectedBytes = heapBytes()
     log?.debug('garbage collected at rest', { takenBytes, keptBytes: this.#collectedBytes })
   }
+
+  /** Work that costs little can come often: none of it should be the one that meets the stop. */
+  #mustWait(): boolean {
+    const { isWorking, longestWaitMs = defaultLongestWaitMs } = this.#parts
+    if (isWorking?.() !== true) {
+      this.#waitsSinceMs = undefined
+      return false
+    }
+    this.#waitsSinceMs ??= performance.now()
+    const isLongEnough = performance.now() - this.#waitsSinceMs >= longestWaitMs
+    if (isLongEnough) this.#waitsSinceMs = undefined
+    return !isLongEnough
+  }
 }
 
-/** Returns the collector of the calling thread, or nothing if V8 runs without `--expose-gc` (scripts/platnet passes it). */
-export function createIdleMemory(log?: CollectionLog): readonly IdleMemory[] {
+/**
+ * Returns the collector of the calling thread, or nothing if V8 runs without `--expose-gc` (scripts/platnet passes it).
+ *
+ * @param isWorking whether work has come lately that must not wait for a collection
+ */
+export function createIdleMemory(log?: CollectionLog, isWorking?: () => boolean): readonly IdleMemory[] {
   const { gc } = globalThis
   if (gc === undefined) return []
   const returnMemory = createMemoryReturn()
@@ -92,6 +116,7 @@ export function createIdleMemory(log?: CollectionLog): readonly IdleMemory[] {
         gc({ type: 'major', execution: 'sync', flavor: 'last-resort' })
         returnMemory()
       },
+      ...(isWorking && { isWorking }),
       ...(log && { log }),
     }),
   ]

@@ -96,8 +96,19 @@ export async function composeAgent(context: AppContext, run = createFastRun()): 
   const families = proxy?.families ?? []
   const door = composeNodeDoor({ context, client, state, dns: dns?.plane, families, status, questions }, rule)
   const endpoints = await composeEndpoints(context, { access, rule, door, configz }, working)
-  return [endpoints, control, ...working, ...(door ? [door] : []), ...createIdleMemory(log)]
+  return [endpoints, control, ...working, ...(door ? [door] : []), ...createIdleMemory(log, recentChanges(state))]
 }
+
+/** Tells whether a Service or its endpoints changed within the last seconds: the next change may come soon. */
+function recentChanges(state: LiveNodeState): () => boolean {
+  let changedMs = Number.NEGATIVE_INFINITY
+  state.subscribe(() => {
+    changedMs = performance.now()
+  })
+  return () => performance.now() - changedMs < changesPauseMs
+}
+
+const changesPauseMs = 10_000
 
 interface PlaneParts extends AgentCore {
   readonly addresses: ClusterAddresses

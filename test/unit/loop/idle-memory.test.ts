@@ -42,3 +42,29 @@ test('garbage goes when nothing happens and there is enough of it, and not while
   heapBytes = 200
   await until('there is enough again', () => collections === 2, deadlineMs)
 })
+
+test('a collection waits while changes come that cost little, but not for ever', async (t) => {
+  let [heapBytes, collections, looks, isWorking] = [200, 0, 0, true]
+  const memory = new IdleMemory({
+    heapBytes: () => heapBytes,
+    activeMs: () => {
+      looks += 1
+      return 0
+    },
+    collect: () => {
+      collections += 1
+      heapBytes = 100
+    },
+    isWorking: () => isWorking,
+    longestWaitMs: 300,
+    lookMs: 2,
+  })
+  await memory.start()
+  t.after(() => memory.stop({ signal: AbortSignal.timeout(deadlineMs) }))
+  const startedMs = performance.now()
+  await until('it has waited long enough', () => collections === 1, deadlineMs)
+  assert.ok(performance.now() - startedMs >= 290 && looks > 2)
+  isWorking = false
+  heapBytes = 200
+  await until('no change comes', () => collections === 2, deadlineMs)
+})
