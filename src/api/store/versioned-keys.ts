@@ -24,6 +24,8 @@ export interface RangeOptions {
 export class VersionedKeys {
   readonly #versions = new Map<string, Version[]>()
   readonly #keys = new SortedKeys()
+  /** How many keys each collection has. Admission asks for collections of which most clusters have no object. */
+  readonly #collections = new Map<string, number>()
 
   get(key: string): StoredEntry | undefined {
     return this.#versions.get(key)?.at(-1)?.entry
@@ -39,6 +41,7 @@ export class VersionedKeys {
   /** Returns the entries of the range at `revision`. */
   range(prefix: string, revision: number, { after, limit = Number.POSITIVE_INFINITY }: RangeOptions): Range {
     const entries: StoredEntry[] = []
+    if (this.#isEmpty(prefix)) return { revision, entries, more: false }
     for (const entry of this.#entries(prefix, revision, after)) {
       if (entries.length >= limit) return { revision, entries, more: true }
       entries.push(entry)
@@ -62,6 +65,7 @@ export class VersionedKeys {
     if (versions.length > 0) return
     this.#versions.delete(key)
     this.#keys.delete(key)
+    this.#countKey(key, -1)
   }
 
   /** Yields the entries after `after` in key order. The keys must not change meanwhile. */
@@ -81,6 +85,20 @@ export class VersionedKeys {
     }
     this.#versions.set(key, [version])
     this.#keys.add(key)
+    this.#countKey(key, 1)
+  }
+
+  #isEmpty(prefix: string): boolean {
+    const collection = collectionOf(prefix)
+    return collection !== undefined && !this.#collections.has(collection)
+  }
+
+  #countKey(key: string, by: 1 | -1): void {
+    const collection = collectionOf(key)
+    if (collection === undefined) return
+    const count = (this.#collections.get(collection) ?? 0) + by
+    if (count === 0) this.#collections.delete(collection)
+    else this.#collections.set(collection, count)
   }
 
   #at(key: string, revision: number): StoredEntry | undefined {
@@ -89,4 +107,11 @@ export class VersionedKeys {
     if (newest !== undefined && newest.revision <= revision) return newest.entry
     return versions[countLeading(versions, (version) => version.revision <= revision) - 1]?.entry
   }
+}
+
+/** Returns `/registry/pods/` of `/registry/pods/default/web`; undefined for a text with fewer than three slashes. */
+function collectionOf(key: string): string | undefined {
+  const second = key.indexOf('/', 1)
+  const third = second === -1 ? -1 : key.indexOf('/', second + 1)
+  return third === -1 ? undefined : key.slice(0, third + 1)
 }
