@@ -1,8 +1,8 @@
 // The gate of every commit: types, lint, unused code, fast tests. `npm run check`. Properties, which try hundreds of cases, run with `npm test`.
 import { globSync } from 'node:fs'
-import { keepCompiledCode, refuseServers, runSteps, type Step, staticChecks } from './static-checks.ts'
+import { keepCompiledCode, refuseServers, runSideBySide, runSteps, type Step, staticChecks } from './static-checks.ts'
 
-/** Levels that start nothing share one process and its modules; `npm test` runs each of their files in a process of its own. */
+/** Levels that start nothing share a process and its modules, half of their files each; `npm test` runs each file in a process of its own. */
 const inOneProcess = ['--test-isolation=none', ...globSync('test/{golden,unit}/**/*.test.ts')]
 const eachAlone = ['--test-concurrency=2', ...globSync('test/{architecture,component,docs}/**/*.test.ts')]
 
@@ -11,4 +11,9 @@ function testStep(name: string, args: readonly string[]): Step {
 }
 
 keepCompiledCode()
-runSteps([...staticChecks, testStep('unit tests', inOneProcess), testStep('component tests', eachAlone)])
+runSteps(staticChecks)
+await runSideBySide([
+  testStep('unit tests, first half', ['--test-shard=1/2', ...inOneProcess]),
+  testStep('unit tests, second half', ['--test-shard=2/2', ...inOneProcess]),
+])
+runSteps([testStep('component tests', eachAlone)])

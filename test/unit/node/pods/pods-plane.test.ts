@@ -21,7 +21,8 @@ test('a node with a kubelet gets no worker: nothing is probed, read, removed or 
       asked.push(name)
       return { metadata: { name }, status: { nodeInfo: { kubeletVersion: 'v1.33.1' } } }
     },
-    forgetLeftOut: () => {},
+    report: () => {},
+    forget: () => {},
   } as unknown as ApiClient
   const plane = new PodsPlane({
     client,
