@@ -24,9 +24,11 @@ export function writeElements(socket: ElementSocket | undefined, lines: readonly
 export async function listSetHeaders(socket: SetSocket): Promise<ReadonlyMap<string, SetHeader> | undefined> {
   const headers = new Map<string, SetHeader>()
   const end = await socket.list(encodeSetHeaderList(), (payload) => {
-    const header = readSetHeader(payload)
-    if (header !== undefined && isOwnSet(header.name)) headers.set(header.name, header)
-    return header !== undefined
+    const listed = readSetHeader(payload)
+    if (listed === undefined) return false
+    const { name, ...header } = listed
+    if (isOwnSet(name)) headers.set(name, header)
+    return true
   })
   return end === 'complete' ? headers : undefined
 }
