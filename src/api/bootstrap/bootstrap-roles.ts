@@ -156,7 +156,10 @@ function componentRoles(dialect: Dialect): readonly BootstrapRole[] {
     {
       name: 'system:kube-scheduler',
       rules: [
-        resources([''], ['namespaces', 'nodes', 'pods', 'services'], read),
+        resources([''], ['namespaces', 'nodes', 'pods', 'replicationcontrollers', 'services'], read),
+        resources(['apps'], ['replicasets', 'statefulsets'], read),
+        resources(['policy'], ['poddisruptionbudgets'], read),
+        resources([groups.storage], ['csinodes'], read),
         resources([''], ['pods'], ['delete']),
         resources([''], ['bindings', 'pods/binding'], ['create']),
         resources([''], ['pods/status'], ['patch', 'update']),

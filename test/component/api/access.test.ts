@@ -206,6 +206,7 @@ describe('discovery', () => {
       'pods/binding',
       'pods/eviction',
       'pods/status',
+      'podtemplates',
       'replicationcontrollers',
       'replicationcontrollers/scale',
       'replicationcontrollers/status',

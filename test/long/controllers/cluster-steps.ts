@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import type { TestServer } from '../../helpers/api-server.ts'
+import { untilAsync } from '../../helpers/until.ts'
 
 /** An action on a cluster, and the lines of its snapshot that show that the controllers have reacted. */
 export interface Step {
@@ -297,6 +298,9 @@ const collectionSteps: readonly Step[] = [
     act: async (server) => {
       await create(server, cidrs, { metadata: { name: 'more' }, spec: { cidrs: ['10.200.0.0/24'] } })
       await makeService(server, 'in-more', { clusterIP: '10.200.0.5', ports: [{ port: 80 }] })
+      // What is deleted before a controller protects it goes at once in Kubernetes, and is refused here.
+      const finalizersOf = async () => (await send(server, 'GET', `${cidrs}/more`)).metadata.finalizers ?? []
+      await untilAsync('the range is protected', async () => (await finalizersOf()).length > 0, 30_000)
       await remove(server, `${cidrs}/more`)
     },
     reached: ['ServiceCIDR /more .status.conditions[Ready].status: "False"'],
