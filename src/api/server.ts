@@ -23,6 +23,7 @@ import { createTokenIssuer } from './access/token-issuer.ts'
 import type { PortRange } from './allocation/pools.ts'
 import { ensureBootstrapRoles } from './bootstrap/ensure-bootstrap-roles.ts'
 import { createFirstObjects } from './bootstrap/first-objects.ts'
+import { ServerEndpoints } from './bootstrap/server-endpoints.ts'
 import { createRegistry } from './create-registry.ts'
 import { CustomResources } from './custom/custom-resources.ts'
 import { YamlThread } from './decode/yaml-thread.ts'
@@ -43,6 +44,8 @@ export interface ApiServerOptions {
   readonly nodePortRange: PortRange
   /** The address at which nodes reach this server; without one the kubernetes Service has no endpoints. */
   readonly advertiseAddress: Ip | undefined
+  /** Whether other servers may serve the same store; the kubernetes Service has an endpoint of each then. */
+  readonly sharesStore?: boolean
   /** The content of the ConfigMap `coredns`, created where it is missing; without this none is created. */
   readonly corefile?: string | undefined
   /** The TLS material; `clientCa` is the cluster's CA: its certificates are identities. */
@@ -87,6 +90,7 @@ export class ApiServer implements Component {
   readonly #customResources: CustomResources
   readonly #ready = Promise.withResolvers<void>()
   readonly #listener: ReturnType<typeof httpsListener>
+  #endpoints: ServerEndpoints | undefined
 
   constructor(options: ApiServerOptions) {
     this.#options = options
@@ -113,8 +117,18 @@ export class ApiServer implements Component {
     await ensureBootstrapRoles(this.#context, this.#options.dialect)
     await this.#customResources.start()
     await this.#listener.start()
-    await createFirstObjects(this.#context, { ...this.#options, securePort: this.port })
+    await this.#createFirstObjects()
     this.#ready.resolve()
+  }
+
+  /** The endpoints of the kubernetes Service come with the first objects, where this is the only server. */
+  async #createFirstObjects(): Promise<void> {
+    const { dialect, advertiseAddress: address, sharesStore = false, log } = this.#options
+    const advertiseAddress = sharesStore ? undefined : address
+    await createFirstObjects(this.#context, { ...this.#options, advertiseAddress, securePort: this.port })
+    if (!sharesStore || address === undefined) return
+    this.#endpoints = new ServerEndpoints({ context: this.#context, dialect, address, securePort: this.port, log })
+    await this.#endpoints.start()
   }
 
   /** Stops the server: ends watches, lets requests in flight finish, and cuts the rest at the deadline. */
@@ -122,6 +136,7 @@ export class ApiServer implements Component {
     const stopped = this.#listener.stop(scope)
     this.#watches.endAll()
     await stopped
+    await this.#endpoints?.stop(scope)
     this.#yaml.stop()
     await this.#usage?.stop()
     await this.#customResources.stop(scope)

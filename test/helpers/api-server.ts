@@ -52,6 +52,8 @@ export interface TestServerOptions {
   /** One network, or one of each family with a comma between them. */
   readonly serviceCidr?: string
   readonly advertiseAddress?: Ip
+  /** Other servers serve the same store. */
+  readonly sharesStore?: boolean
   readonly nodePortRange?: { first: number; last: number }
   /** Instead of one in memory, with certificates for it; closed with the server. */
   readonly store?: Store
@@ -98,6 +100,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     tls: options.tls ?? { certificate: certPem, key: keyPem, clientCa: authority.certPem },
     bindAddress,
     advertiseAddress: options.advertiseAddress,
+    sharesStore: options.sharesStore ?? false,
     port: options.port ?? 0,
     corefile: options.corefile,
     staticTokens: [

@@ -1,32 +1,29 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Json, JsonObject } from '../../model/api-object.ts'
 import type { Dialect } from '../../model/dialect.ts'
-import { type Cidr, type Ip, ipFamily } from '../../model/ip.ts'
+import type { Cidr, Ip } from '../../model/ip.ts'
 import { firstServiceIp } from '../allocation/pools.ts'
 import { type ApiDocument, listAt } from '../document.ts'
 import { storeKey } from '../resources/keys.ts'
 import { systemPriorityClasses } from '../resources/priority-classes.ts'
-import { StatusError } from '../status.ts'
-import { createObject } from '../verbs/create.ts'
-import { replaceObject, reviseObject } from '../verbs/update.ts'
+import { reviseObject } from '../verbs/update.ts'
 import type { VerbContext } from '../verbs/verb-context.ts'
+import { advertise } from './advertise.ts'
+import { ensure, writeOptions } from './ensure.ts'
 
 export interface FirstObjectsOptions {
   readonly dialect: Dialect
   /** The service CIDRs: one, or one of each family. */
   readonly serviceCidrs: readonly Cidr[]
   readonly securePort: number
-  /** The address at which nodes reach this server; without one the kubernetes Service has no endpoints. */
+  /** The address at which nodes reach this server; without one it writes no endpoints of the kubernetes Service. */
   readonly advertiseAddress: Ip | undefined
   /** The default DNS configuration of the cluster; without it the server creates no ConfigMap. */
   readonly corefile?: string | undefined
 }
 
-const writeOptions = { dryRun: false, manager: 'platnet' } as const
-
 /** Creates the objects that clients expect in every cluster, where they are missing. */
 export async function createFirstObjects(context: VerbContext, options: FirstObjectsOptions): Promise<void> {
-  const { serviceCidrs, securePort } = options
+  const { serviceCidrs, securePort, advertiseAddress } = options
   const [cidr] = serviceCidrs
   for (const name of ['default', 'kube-system', 'kube-public', 'kube-node-lease']) {
     await ensure(context, { plural: 'namespaces', namespace: undefined }, { metadata: { name } })
@@ -48,7 +45,7 @@ export async function createFirstObjects(context: VerbContext, options: FirstObj
     },
   )
   await ensureCorefile(context, options)
-  await advertise(context, options)
+  if (advertiseAddress !== undefined) await advertise(context, { ...options, addresses: [advertiseAddress] })
 }
 
 /** Creates the ConfigMap with the DNS configuration of the nodes, where it can be read and edited. An existing one is kept. */
@@ -74,44 +71,4 @@ async function ensureServiceCidr(context: VerbContext, { dialect, serviceCidrs }
   const extend = (found: ApiDocument): ApiDocument =>
     isDeepStrictEqual(listAt(found, 'spec', 'cidrs'), serviceCidrs.slice(0, 1)) ? { ...found, spec: body.spec } : found
   await reviseObject(context, target, extend, writeOptions)
-}
-
-/** Writes the endpoints of the kubernetes Service; again at each start, because address or port may have changed. */
-async function advertise(context: VerbContext, options: FirstObjectsOptions): Promise<void> {
-  const { dialect, securePort, advertiseAddress } = options
-  if (advertiseAddress === undefined) return
-  const port = { name: 'https', port: securePort, protocol: 'TCP' }
-  const endpoints = {
-    metadata: { name: 'kubernetes', labels: { [dialect.labels.skipMirror]: 'true' } },
-    subsets: [{ addresses: [{ ip: advertiseAddress }], ports: [port] }],
-  }
-  const slice = {
-    metadata: { name: 'kubernetes', labels: { [dialect.labels.serviceName]: 'kubernetes' } },
-    addressType: ipFamily(advertiseAddress),
-    endpoints: [{ addresses: [advertiseAddress], conditions: { ready: true } }],
-    ports: [port],
-  }
-  const place = { namespace: 'default' }
-  await ensure(context, { ...place, plural: 'endpoints' }, endpoints, true)
-  await ensure(context, { ...place, group: dialect.groups.discovery, plural: 'endpointslices' }, slice, true)
-}
-
-interface Place {
-  readonly group?: string
-  readonly plural: string
-  readonly namespace: string | undefined
-}
-
-type Manifest = Readonly<Record<string, Json>> & { readonly metadata: JsonObject & { readonly name: string } }
-
-async function ensure(context: VerbContext, place: Place, body: Manifest, replaces = false): Promise<void> {
-  const resource = context.registry.find(place.group ?? '', 'v1', place.plural)
-  if (resource === undefined) return
-  const target = { resource, namespace: place.namespace, name: undefined, subresource: undefined }
-  try {
-    await createObject(context, target, body, writeOptions)
-  } catch (thrown) {
-    if (!(thrown instanceof StatusError) || thrown.code !== 'AlreadyExists') throw thrown
-    if (replaces) await replaceObject(context, { ...target, name: body.metadata.name }, body, writeOptions)
-  }
 }

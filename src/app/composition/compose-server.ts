@@ -117,6 +117,7 @@ export class ServerSide implements Component {
       nodePortRange: api.nodePortRange,
       bindAddress: api.bindAddress,
       advertiseAddress: findAdvertiseAddress(api.bindAddress),
+      sharesStore: api.store === 'etcd',
       corefile: defaultCorefile(dns.clusterDomain),
       port: api.securePort,
       authorizationMode: api.authorizationMode,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it, type TestContext } from 'node:test'
 import { openEtcdStore } from '../../../src/api/store/etcd/open-etcd-store.ts'
+import { parseIp } from '../../../src/model/ip.ts'
 import { silentLogger } from '../../../src/observe/logger.ts'
 import { startTestServer, type TestServer, take } from '../../helpers/api-server.ts'
 import { EtcdCluster, etcdLack } from '../../helpers/etcd.ts'
@@ -31,15 +32,17 @@ describe('two API servers over one etcd', { skip: etcdLack ?? false }, () => {
   let other: TestServer
   before(async () => {
     etcd = await EtcdCluster.start()
-    one = await startServer()
-    other = await startServer()
+    one = await startServer('192.0.2.1')
+    other = await startServer('192.0.2.2')
   })
   after(async () => {
     await Promise.all([one.stop(), other.stop()])
     await etcd[Symbol.asyncDispose]()
   })
 
-  async function startServer(): Promise<TestServer> {
+  async function startServer(address: string): Promise<TestServer> {
+    const advertiseAddress = parseIp(address)
+    assert.ok(advertiseAddress)
     const store = await openEtcdStore({
       connection: { servers: etcd.servers },
       prefix: '/platnet',
@@ -47,7 +50,7 @@ describe('two API servers over one etcd', { skip: etcdLack ?? false }, () => {
       authority: 'one',
       log: silentLogger,
     })
-    return startTestServer({ store, nodePortRange: { first: 30000, last: 30019 } })
+    return startTestServer({ store, nodePortRange: { first: 30000, last: 30019 }, advertiseAddress, sharesStore: true })
   }
 
   async function makeNamespace(t: TestContext, name: string): Promise<void> {
@@ -73,6 +76,23 @@ describe('two API servers over one etcd', { skip: etcdLack ?? false }, () => {
       assert.equal((await one.call('DELETE', `${configMaps}/${name}`)).code, 200)
       assert.equal((await other.call('DELETE', `${configMaps}/${name}`)).code, 404)
     }
+  })
+
+  it('are all endpoints of the kubernetes Service, until they stop', async () => {
+    const third = await startServer('192.0.2.3')
+    const read = async () => {
+      const endpoints = await one.call('GET', '/api/v1/namespaces/default/endpoints/kubernetes')
+      const slice = await one.call('GET', '/apis/discovery.k8s.io/v1/namespaces/default/endpointslices/kubernetes')
+      const addresses = endpoints.body.subsets[0].addresses.map(({ ip }: { ip: string }) => ip)
+      assert.deepEqual(
+        addresses,
+        slice.body.endpoints.flatMap((each: { addresses: string[] }) => each.addresses),
+      )
+      return addresses
+    }
+    assert.deepEqual(await read(), ['192.0.2.1', '192.0.2.2', '192.0.2.3'])
+    await third.stop()
+    assert.deepEqual(await read(), ['192.0.2.1', '192.0.2.2'])
   })
 
   it('go on with a watch of the other from its resourceVersion, at once', async () => {
