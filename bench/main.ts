@@ -12,6 +12,7 @@ import { benchPolicy } from './policy/policy.ts'
 import { benchProxy } from './proxy/proxy.ts'
 import { type BenchReport, printTable } from './report.ts'
 import { benchScale } from './scale/scale.ts'
+import { benchStore } from './store/store.ts'
 import { benchTracing } from './tracing/tracing.ts'
 
 const benches: Readonly<Record<string, () => Promise<BenchReport>>> = {
@@ -25,6 +26,7 @@ const benches: Readonly<Record<string, () => Promise<BenchReport>>> = {
   policy: benchPolicy,
   proxy: benchProxy,
   scale: benchScale,
+  store: benchStore,
   tracing: benchTracing,
 }
 

@@ -23,12 +23,14 @@ interface EtcdOptions {
   readonly flags?: readonly string[]
   /** Writes reach the disk, as outside of tests. */
   readonly syncs?: boolean
+  /** The folder for the data; absent: memory. */
+  readonly folder?: string
 }
 
 /** A cluster of etcd on the loopback, its data in a folder of its own. */
 export class EtcdCluster implements AsyncDisposable {
   readonly servers: readonly string[]
-  readonly #folder = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'plt-etcd-'))
+  readonly #folder: string
   readonly #peers: readonly string[]
   readonly #options: EtcdOptions
   readonly #members: (ChildProcess | undefined)[] = []
@@ -37,6 +39,12 @@ export class EtcdCluster implements AsyncDisposable {
     this.servers = servers
     this.#peers = peers
     this.#options = options
+    const parent = options.folder ?? (existsSync('/dev/shm') ? '/dev/shm' : tmpdir())
+    this.#folder = mkdtempSync(join(parent, 'plt-etcd-'))
+  }
+
+  get pids(): readonly number[] {
+    return this.#members.flatMap((member) => member?.pid ?? [])
   }
 
   static async start(options: EtcdOptions = {}): Promise<EtcdCluster> {
