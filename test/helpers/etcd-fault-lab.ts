@@ -27,9 +27,14 @@ export class ServerGroup {
     this.#servers = servers
   }
 
-  static async start(folder: string, count: number, etcdServers: readonly string[]): Promise<ServerGroup> {
+  /** Starts servers; `more` gives further flags of each, the API core alone where there are none. */
+  static async start(
+    folder: string,
+    count: number,
+    etcdServers: readonly string[],
+    more: () => Promise<readonly string[]> = async () => ['--components=api'],
+  ): Promise<ServerGroup> {
     const flags = [
-      '--components=api',
       '--dialect=kubernetes',
       '--console=false',
       '--store=etcd',
@@ -37,7 +42,8 @@ export class ServerGroup {
     ]
     const servers: PlatnetServer[] = []
     while (servers.length < count) {
-      servers.push(new PlatnetServer(join(folder, `s${servers.length}`), await findFreePort(), {}, flags))
+      const dataDir = join(folder, `s${servers.length}`)
+      servers.push(new PlatnetServer(dataDir, await findFreePort(), {}, [...flags, ...(await more())]))
     }
     const group = new ServerGroup(servers)
     for (const [index, server] of servers.entries()) {
@@ -55,6 +61,10 @@ export class ServerGroup {
     const access = this.#access[index % this.#access.length]
     if (access === undefined) throw new RangeError(`no server ${index}`)
     return access
+  }
+
+  pid(index: number): number {
+    return this.#servers[index]?.pid ?? 0
   }
 
   kill(index: number): Promise<unknown> {

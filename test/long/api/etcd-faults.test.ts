@@ -53,6 +53,9 @@ it(`Three servers over three members of etcd, killed or paused in turn in ${roun
   await createRegisters(group, keys)
   const history = new History()
   const [working, watching] = [new AbortController(), new AbortController()]
+  t.after(() => {
+    for (const each of [working, watching]) each.abort()
+  })
   const afterRevision = await newestRevision(group)
   const watches = [0, 1, 2].map((first) => followRegisters(group, { first, afterRevision, signal: watching.signal }))
   const initial = await listRegisters(group)
