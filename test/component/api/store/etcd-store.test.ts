@@ -175,6 +175,29 @@ describe('the store in etcd', { skip: etcdLack ?? false }, () => {
   })
 })
 
+describe('the store in an etcd without space', { skip: etcdLack ?? false }, () => {
+  it('refuses writes and says why until there is space again; reads go on', async (t) => {
+    await using etcd = await EtcdCluster.start({ flags: ['--quota-backend-bytes', String(2 * 1024 * 1024)] })
+    const store = await openAt('/full', etcd.servers, { connection: { servers: etcd.servers } })
+    t.after(() => store.close())
+    await store.commit([put('/a', '1')])
+    const fill = async () => {
+      for (let index = 0; index < 10; index++) await store.commit([put(`/fill/${index}`, 'x'.repeat(500_000))])
+    }
+    await assert.rejects(fill(), { code: 'store-full', remedy: /alarm disarm/ })
+    assert.equal(store.failure?.code, 'store-full')
+    await store.catchUp()
+    assert.equal((await store.get('/a'))?.value, '1')
+    etcd.etcdctl(['del', '--prefix', '/full/fill/'])
+    await store.catchUp()
+    for (const words of [['compact', String(store.revision)], ['defrag'], ['alarm', 'disarm']]) {
+      assert.equal(etcd.etcdctl(words).status, 0, words.join(' '))
+    }
+    assert.equal((await store.commit([put('/b', '1')])).kind, 'committed')
+    assert.equal(store.failure, undefined)
+  })
+})
+
 describe('the store in etcd over TLS', { skip: etcdLack ?? false }, () => {
   it('shows its certificate, and names what is wrong with one', async (t) => {
     const folder = makeTemporaryFolder(t)
