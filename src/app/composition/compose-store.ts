@@ -1,4 +1,4 @@
-import { createHash, createPublicKey } from 'node:crypto'
+import { createHash, createPublicKey, randomInt } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { apiMetrics } from '../../api/metrics.ts'
 import { openStore, type Store, StoreError } from '../../api/store/index.ts'
@@ -41,7 +41,13 @@ export async function readEtcdAccess(api: AppContext['options']['values']['api']
     readPem('--etcd-certfile', api.etcdCertfile),
     readPem('--etcd-keyfile', api.etcdKeyfile),
   ])
-  return { servers: api.etcdServers ?? [], tls: { ca, cert, key } }
+  return { servers: rotate(api.etcdServers ?? []), tls: { ca, cert, key } }
+}
+
+/** Begins the list at a member by chance, so that the servers of a cluster do not all ask the first one. */
+function rotate(servers: readonly string[]): readonly string[] {
+  const start = randomInt(Math.max(1, servers.length))
+  return [...servers.slice(start), ...servers.slice(0, start)]
 }
 
 async function readPem(option: string, file: string | undefined): Promise<string | undefined> {
