@@ -34,12 +34,7 @@ export class ServerGroup {
     etcdServers: readonly string[],
     more: () => Promise<readonly string[]> = async () => ['--components=api'],
   ): Promise<ServerGroup> {
-    const flags = [
-      '--dialect=kubernetes',
-      '--console=false',
-      '--store=etcd',
-      `--etcd-servers=${etcdServers.join()}`,
-    ]
+    const flags = ['--dialect=kubernetes', '--console=false', '--store=etcd', `--etcd-servers=${etcdServers.join()}`]
     const servers: PlatnetServer[] = []
     while (servers.length < count) {
       const dataDir = join(folder, `s${servers.length}`)

@@ -46,7 +46,11 @@ it('Two servers over one etcd run each controller once; the other one goes on wh
     const { body } = await ask(server, '/api/v1/namespaces/default/pods?labelSelector=app=web')
     return body.items.length as number
   }
-  await untilAsync('a controller manager leads', async () => (await leaderOf(0, 'kube-controller-manager')) !== -1, 15_000)
+  await untilAsync(
+    'a controller manager leads',
+    async () => (await leaderOf(0, 'kube-controller-manager')) !== -1,
+    15_000,
+  )
   const leader = await leaderOf(0, 'kube-controller-manager')
   const other = 1 - leader
   assert.equal(await leaderOf(1, 'kube-controller-manager'), leader, 'both servers tell the same')
