@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it, type TestContext } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { openEtcdStore } from '../../../src/api/store/etcd/open-etcd-store.ts'
 import { parseIp } from '../../../src/model/ip.ts'
 import { silentLogger } from '../../../src/observe/logger.ts'
 import { startTestServer, type TestServer, take } from '../../helpers/api-server.ts'
 import { EtcdCluster, etcdLack } from '../../helpers/etcd.ts'
+import { FreezingProxy } from '../../helpers/freezing-proxy.ts'
 
 const configMaps = '/api/v1/namespaces/default/configmaps'
 const services = '/api/v1/namespaces/default/services'
@@ -40,11 +42,11 @@ describe('two API servers over one etcd', { skip: etcdLack ?? false }, () => {
     await etcd[Symbol.asyncDispose]()
   })
 
-  async function startServer(address: string): Promise<TestServer> {
+  async function startServer(address: string, servers = etcd.servers): Promise<TestServer> {
     const advertiseAddress = parseIp(address)
     assert.ok(advertiseAddress)
     const store = await openEtcdStore({
-      connection: { servers: etcd.servers },
+      connection: { servers },
       prefix: '/platnet',
       dialect: 'kubernetes',
       authority: 'one',
@@ -75,6 +77,31 @@ describe('two API servers over one etcd', { skip: etcdLack ?? false }, () => {
       assert.equal((await one.call('PUT', `${configMaps}/${name}`, { body: made.body })).code, 409)
       assert.equal((await one.call('DELETE', `${configMaps}/${name}`)).code, 200)
       assert.equal((await other.call('DELETE', `${configMaps}/${name}`)).code, 404)
+    }
+  })
+
+  it('answer no stale read or write while they are behind, unless resourceVersion=0 allows it', async () => {
+    await using proxy = await FreezingProxy.start(etcd.servers[0] ?? '')
+    const behind = await startServer('192.0.2.4', [proxy.url])
+    try {
+      proxy.freeze()
+      const body = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'late' } }
+      assert.equal((await one.call('POST', configMaps, { body })).code, 201)
+      assert.equal((await behind.call('GET', `${configMaps}/late?resourceVersion=0`)).code, 404)
+      const waiting = [
+        behind.call('GET', `${configMaps}/late`),
+        behind.call('GET', `${configMaps}?fieldSelector=metadata.name=late`),
+        behind.call('PATCH', `${configMaps}/late`, {
+          body: { data: { seen: 'yes' } },
+          headers: { 'content-type': 'application/merge-patch+json' },
+        }),
+      ]
+      assert.equal(await Promise.race([...waiting, sleep(100, 'none answered')]), 'none answered')
+      proxy.thaw()
+      const [got, list, patched] = await Promise.all(waiting)
+      assert.deepEqual([got?.code, list?.body.items.length, patched?.code], [200, 1, 200])
+    } finally {
+      await behind.stop()
     }
   })
 
