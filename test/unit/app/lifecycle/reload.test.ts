@@ -54,6 +54,7 @@ test('Options that cannot be read change nothing, and the log and the report hav
 
 /** Options whose change holds at once. Each is listed with what applies it. */
 const liveOptions = {
+  clusterSigningDuration: 'each certificate that is signed',
   conntrackMaxPerCore: 'reapplySysctls',
   conntrackMin: 'reapplySysctls',
   conntrackTcpBeLiberal: 'reapplySysctls',
