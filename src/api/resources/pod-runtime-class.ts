@@ -4,6 +4,7 @@ import { parseQuantity } from '../../model/quantity.ts'
 import { type ApiDocument, listAt, objectAt, textAt } from '../document.ts'
 import type { Store } from '../store/index.ts'
 import { storeKey } from './keys.ts'
+import { checkQuantities } from './pod-spec/resource-rules.ts'
 
 /**
  * Implements the admission plugin RuntimeClass: a new Pod gets the overhead, node selector and tolerations of the class
@@ -29,9 +30,11 @@ async function findRuntimeClass(store: Store, name: string): Promise<JsonObject 
 
 function faultOfOverhead(podFixed: JsonObject, own: Json | undefined): string | undefined {
   if (own === undefined || isDeepStrictEqual(amountsOf(podFixed), amountsOf(objectAt(own)))) return undefined
-  return Object.keys(podFixed).length === 0
-    ? 'pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead'
-    : "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead"
+  if (Object.keys(podFixed).length > 0)
+    return "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead"
+  // What is invalid by itself is an error of its field, as in Kubernetes.
+  const isInvalid = checkQuantities(objectAt(own), '').length > 0
+  return isInvalid ? undefined : 'pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead'
 }
 
 function amountsOf(overhead: JsonObject): ReadonlyMap<string, bigint> {
