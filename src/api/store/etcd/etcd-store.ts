@@ -31,8 +31,8 @@ export interface EtcdStoreParts {
 }
 
 const defaultHistoryLength = Math.min(256 * 1024 * 1024, getHeapStatistics().heap_size_limit / 8)
-/** Shorter gaps, such as the choice of a new leader, are no reason to call the server unready. */
-const toleratedOutageMs = 3_000
+/** The share of a call's patience, 3 s of 10 s: shorter gaps, such as the choice of a new leader, are no reason to call the server unready. */
+const toleratedShare = 0.3
 /** One server forgets history each minute; the others do it when that one is silent. */
 const otherServersTurnMs = 55_000
 const closeTimeoutMs = 500
@@ -83,7 +83,7 @@ export class EtcdStore implements Store {
 
   get failure(): StoreError | undefined {
     const { outage } = this.#replica.feed
-    if (outage === undefined || outage.durationMs < toleratedOutageMs) return this.#full
+    if (outage === undefined || outage.durationMs < toleratedShare * this.#client.patienceMs) return this.#full
     const error = outage.trouble ?? new EtcdCallError(this.#client.endpoint, 14, 'no connection')
     return toStoreError(error)
   }

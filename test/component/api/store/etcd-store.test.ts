@@ -106,9 +106,11 @@ describe('the store in etcd', { skip: etcdLack ?? false }, () => {
     proxy.freeze()
     await assert.rejects(store.commit([put('/b', '1')]), { code: 'outcome-unknown' })
     await assert.rejects(async () => store.catchUp(), { code: 'store-unreachable' })
+    await until('the store says so', () => store.failure?.code === 'store-unreachable')
+    assert.equal(store.failure?.object, `etcd ${proxy.url}`)
     proxy.thaw()
     await untilAsync('the write is seen', async () => (await store.get('/b'))?.value === '1')
-    assert.equal(store.failure, undefined)
+    await until('the store is well again', () => store.failure === undefined)
   })
 
   it('lists anew where etcd has forgotten what this server had not read: watches end, followers get the difference', async (t) => {
@@ -181,8 +183,9 @@ describe('the store in an etcd without space', { skip: etcdLack ?? false }, () =
     const store = await openAt('/full', etcd.servers, { connection: { servers: etcd.servers } })
     t.after(() => store.close())
     await store.commit([put('/a', '1')])
+    // etcd learns its size every 100 ms: some writes beyond the quota go through.
     const fill = async () => {
-      for (let index = 0; index < 10; index++) await store.commit([put(`/fill/${index}`, 'x'.repeat(500_000))])
+      for (let index = 0; index < 200; index++) await store.commit([put(`/fill/${index}`, 'x'.repeat(500_000))])
     }
     await assert.rejects(fill(), { code: 'store-full', remedy: /alarm disarm/ })
     assert.equal(store.failure?.code, 'store-full')
