@@ -234,6 +234,8 @@ export class Informer implements Component, FollowedCollection {
     } catch (error) {
       const idle = error instanceof ApiError && error.code === 'timeout' && error.status === undefined
       if (!idle || !this.#lasted(startedMs)) throw error
+      // Healthy, unless the server does not answer the next one.
+      this.#isFollowed = false
       this.#options.log.debug('the watch was silent for too long and is opened again', { resource: this.what })
     } finally {
       clearTimeout(quiet)

@@ -43,7 +43,7 @@ export class RealCluster implements AsyncDisposable {
   /** Standard output of a program on the node; throws ExecError where it exits other than 0. */
   async run(file: string, ...args: readonly string[]): Promise<string> {
     const inside = [join(scripts, 'inside.sh'), file, ...args]
-    return (await runProgram('sh', inside, { timeoutMs: 6 * minuteMs, env: this.#env })).stdout
+    return (await runProgram('sh', inside, { timeoutMs: 9 * minuteMs, env: this.#env })).stdout
   }
 
   /** Starts a program on the node; its standard input and output are pipes. */

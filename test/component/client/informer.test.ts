@@ -280,6 +280,19 @@ describe('an informer', () => {
     })
   })
 
+  it('says that its copy is old where a server takes no watch any more and keeps its connections', async () => {
+    const answer = script([giving(list('5', 'a'))], [watching([]), () => {}])
+    const timing = { idleTimeoutMs: 200 }
+    await run(
+      answer,
+      async (_, server, informer) => {
+        await until('the next watch is asked for', () => server.requests.length === 3)
+        await until('the copy is old', () => informer.staleMs > 200)
+      },
+      timing,
+    )
+  })
+
   it('goes on with the next of several servers when one is gone or silent, from where it was', async () => {
     const first = await startServer(script([giving(list('5', 'a'))], [watching([])]))
     await using second = await startServer(script([], [watching([event('ADDED', 'b', '6')]), watching([])]))
