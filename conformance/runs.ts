@@ -37,6 +37,7 @@ const noWebhooks = 'webhook|Webhook|Aggregator|aggregat|CustomResourceFieldSelec
 const notServed = [
   'API priority and fairness',
   'ValidatingAdmissionPolicy',
+  'CSIStorageCapacity',
   // Reads /apis/admissionregistration.k8s.io/v1.
   'locate the groupVersion and a resource within each APIGroup',
 ].join('|')

@@ -14,7 +14,8 @@ const differing: readonly {
   readonly why: string
 }[] = [
   {
-    place: /(\.(protocol|scope|volumeMode)|^POST PriorityClass preemptionPolicy)$/,
+    place:
+      /(\.(protocol|scope|volumeMode)|^POST PriorityClass preemptionPolicy| Job spec\.(completionMode|podReplacementPolicy))$/,
     values: (value) => value === '""',
     why: 'an empty text counts as absent where a field has a default',
   },
