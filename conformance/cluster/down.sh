@@ -6,6 +6,8 @@ CGROUP=${CGROUP:-platnet-conformance}
 for node in "$WORK/node2" "$WORK/state"; do
   pid=$(cat "$node/pid" 2>/dev/null) || continue
   kill -KILL "$pid" 2>/dev/null
+  # A program that was stopped has stopped its nsenter too, which then collects nothing, and the namespace does not end.
+  for each in $(pgrep -f "^nsenter --target $pid "); do kill -KILL "$each" 2>/dev/null; done
   for _ in $(seq 50); do kill -0 "$pid" 2>/dev/null || break; sleep 0.1; done
   rm -f "$node/pid"
 done
