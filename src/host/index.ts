@@ -25,6 +25,8 @@ export {
   type Link,
   type LinkAddress,
   removeHostAddress,
+  removeLocalSource,
+  setLocalSource,
 } from './links.ts'
 export { localAddresses } from './local-addresses.ts'
 export { makeFolder } from './make-folder.ts'

@@ -103,6 +103,16 @@ export async function removeHostAddress(link: Link, ip: Ip, run?: Run): Promise<
   await runIp(link, ['address', 'delete', hostCidr(ip), 'dev', link.name], run)
 }
 
+/** Makes `source` the source of what programs of this node send to an address of it. */
+export async function setLocalSource(link: Link, ip: Ip, source: Ip, run?: Run): Promise<void> {
+  await runIp(link, ['route', 'replace', 'local', ip, 'dev', link.name, 'table', 'local', 'src', source], run)
+}
+
+/** Removes what `setLocalSource` made. Throws ExecError if there is no such route. */
+export async function removeLocalSource(link: Link, ip: Ip, run?: Run): Promise<void> {
+  await runIp(link, ['route', 'delete', 'local', ip, 'dev', link.name, 'table', 'local'], run)
+}
+
 export async function addRoute(route: Route): Promise<void> {
   if (route.netns !== undefined) checkNetnsName(route.netns)
   const family = ipFamily(route.via) === 'IPv6' ? '-6' : '-4'

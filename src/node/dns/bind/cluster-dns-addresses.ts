@@ -1,7 +1,15 @@
 import { networkInterfaces } from 'node:os'
-import { addHostAddress, createDummyLink, deleteLink, type Run, removeHostAddress } from '../../../host/index.ts'
+import {
+  addHostAddress,
+  createDummyLink,
+  deleteLink,
+  type Run,
+  removeHostAddress,
+  removeLocalSource,
+  setLocalSource,
+} from '../../../host/index.ts'
 import { describeError } from '../../../model/errors.ts'
-import { type Ip, parseIp } from '../../../model/ip.ts'
+import { type Ip, ipFamily, parseIp } from '../../../model/ip.ts'
 import type { Logger } from '../../../observe/index.ts'
 
 const dummyLink = { name: 'plt-dns' }
@@ -32,6 +40,17 @@ export class ClusterDnsAddresses {
     this.#log.info('the addresses of the cluster DNS are on this node', { addresses: missing, link: link.name })
   }
 
+  /**
+   * Gives queries of this node's own programs that address as their source, in place of the address that they go to. Answers that other
+   * nodes or pods send to the earlier ones arrive until `remove`.
+   */
+  async release(source: Ip): Promise<void> {
+    for (const address of this.#addresses.filter((each) => ipFamily(each) === ipFamily(source))) {
+      const link = findLinkOf(address)
+      if (link !== undefined) await setLocalSource({ name: link }, address, source, this.#run)
+    }
+  }
+
   /** Removes the addresses at a clean stop. One that is gone already is no error. Resolves with a line for each removal. */
   async remove(): Promise<readonly string[]> {
     if (networkInterfaces()[dummyLink.name] !== undefined) {
@@ -39,7 +58,11 @@ export class ClusterDnsAddresses {
       return [`removed the link ${dummyLink.name} with the address of the cluster DNS`]
     }
     const held = this.#addresses.filter((address) => findLinkOf(address) === loopback.name)
-    for (const address of held) await removeHostAddress(loopback, address, this.#run)
+    for (const address of held) {
+      await removeHostAddress(loopback, address, this.#run)
+      // Only there after `release`, and then it outlives the address.
+      await removeLocalSource(loopback, address, this.#run).catch(() => {})
+    }
     return held.map((address) => `removed the address ${address} from ${loopback.name}`)
   }
 

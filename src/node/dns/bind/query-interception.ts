@@ -41,9 +41,16 @@ export class QueryInterception {
     if (!serves && this.#rules.areWanted) await this.#rules.remove()
   }
 
-  /** Sends queries to the endpoints of the Service. The addresses stay until `removeAddresses`, so that queries on their way still get answers. */
-  async stop(): Promise<void> {
+  /**
+   * Sends queries to the endpoints of the Service. The addresses stay until `removeAddresses`, so that queries on their way still get
+   * answers; new ones of this node's own programs come from `nodeAddress`, which stays.
+   */
+  async stop(nodeAddress?: Ip): Promise<void> {
     await this.#rules.remove()
+    if (nodeAddress === undefined) return
+    await this.#addresses
+      .release(nodeAddress)
+      .catch((error) => this.#log.warn('queries of this node keep the address of the cluster DNS as source', { error }))
   }
 
   async removeAddresses(): Promise<void> {

@@ -80,7 +80,7 @@ export class DnsPlane implements Component {
     this.#isStopping = true
     await this.#check.stop(scope)
     await this.#reloading
-    await this.#interception.stop()
+    await this.#interception.stop(this.#parts.settings.nodeAddress)
     await this.#waitLameduck(scope.signal)
     await this.#server.stopHttp()
     await this.feed.stop(scope)

@@ -11,6 +11,7 @@ import { ipOf } from '../../../helpers/addresses.ts'
 import { until, untilAsync } from '../../../helpers/until.ts'
 
 const address = ipOf('10.96.0.10')
+const nodeAddress = ipOf('192.0.2.1')
 const timeoutMs = 10_000
 const addresses = new ClusterDnsAddresses([address], silentLogger)
 const notrackRules = new NotrackRules({ addresses: [address], port: 53, log: silentLogger })
@@ -32,6 +33,9 @@ async function serveHere(): Promise<void> {
   process.send?.({ holds: notrackRules.areInstalled })
   process.on('message', async () => {
     await notrackRules.remove()
+    await addresses.release(nodeAddress)
+    process.send?.({ isReleased: true })
+    await once(process, 'message')
     socket.close()
     await addresses.remove()
     process.exit(0)
@@ -48,6 +52,20 @@ async function ask(waitMs = 300): Promise<string | undefined> {
   answered.catch(() => {})
   socket.close()
   return answer
+}
+
+async function connect(): Promise<Socket> {
+  const socket = createSocket('udp4')
+  socket.connect(53, address)
+  await once(socket, 'connect')
+  return socket
+}
+
+/** Returns which server answers, and closes the socket. */
+async function askFrom(socket: Socket): Promise<string | null> {
+  socket.send('who')
+  const answer = once(socket, 'message').then(([message]) => String(message).split(' ')[1] ?? null)
+  return Promise.race([answer, sleep(2_000, null)]).finally(() => socket.close())
 }
 
 /** A question every 2 ms from one socket, as a resolver that keeps its port does. */
@@ -91,7 +109,7 @@ async function startServing() {
 /** As a node has it: without one, an address that is not local cannot even be asked. */
 async function addDefaultRoute(): Promise<void> {
   await createVethPair({ name: 'plt-out' }, { name: 'plt-net' })
-  await addAddress({ name: 'plt-out' }, { ip: ipOf('192.0.2.1'), prefixLength: 24 })
+  await addAddress({ name: 'plt-out' }, { ip: nodeAddress, prefixLength: 24 })
   await runProgram('ip', ['route', 'add', 'default', 'via', '192.0.2.2'], { timeoutMs })
 }
 
@@ -112,12 +130,31 @@ async function observe() {
   const leftAfterKill = (await runProgram('nft', ['list', 'tables', 'inet'], { timeoutMs })).stdout
   const held = await startServing()
   const again = await ask()
+  const early = await connect()
+  const released = new Promise((resolve) => held.onMessage(resolve))
+  await held.send({ release: true })
+  await released
+  const late = await connect()
+  const sources = [early.address().address, late.address().address]
+  const answers = await Promise.all([early, late].map(askFrom))
   await held.send({ stop: true })
   await held.exited
+  const { stdout: localRoutes } = await runProgram('ip', ['route', 'show', 'table', 'local'], { timeoutMs })
   const after = await ask()
   const bound = Object.values(networkInterfaces()).some((all) => all?.some((one) => one.address === address))
   fallback.close()
-  return { withIt, outage, again, after: after ?? null, leftAfterKill, boundAfterStop: bound }
+  const isRouted = localRoutes.includes(address)
+  return {
+    withIt,
+    outage,
+    again,
+    sources,
+    answers,
+    after: after ?? null,
+    leftAfterKill,
+    boundAfterStop: bound,
+    isRouted,
+  }
 }
 
 if (process.argv[2] === 'serve') await serveHere()

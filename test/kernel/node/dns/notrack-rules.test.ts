@@ -9,9 +9,12 @@ const seenSchema = z.object({
   withIt: z.string(),
   outage: z.object({ asked: z.number(), lost: z.number() }),
   again: z.string(),
+  sources: z.array(z.string()),
+  answers: z.array(z.string().nullable()),
   after: z.string().nullable(),
   leftAfterKill: z.string(),
   boundAfterStop: z.boolean(),
+  isRouted: z.boolean(),
 })
 
 describe("the cluster DNS' address on a node", { skip: skipReason('nft', 'iptables', 'unshare', 'setpriv') }, () => {
@@ -29,7 +32,9 @@ describe("the cluster DNS' address on a node", { skip: skipReason('nft', 'iptabl
     assert.ok(asked >= 200 && lost <= 500, `${lost} of ${asked} questions were lost: more than a second of them`)
     assert.doesNotMatch(seen.leftAfterKill, /platnet-dns/)
     assert.equal(seen.again, 'here', 'what a crash left is taken over')
+    assert.deepEqual(seen.sources, ['10.96.0.10', '192.0.2.1'], 'new queries come from an address that stays')
+    assert.deepEqual(seen.answers, ['service', 'service'], 'the earlier ones still get answers')
     assert.equal(seen.after, 'service', 'a clean stop leaves queries to the Service')
-    assert.equal(seen.boundAfterStop, false)
+    assert.deepEqual([seen.boundAfterStop, seen.isRouted], [false, false])
   })
 })
