@@ -24,7 +24,8 @@ test('the probe of our own health keeps one connection, and counts the answers t
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
-  const probe = new HealthProbe({ address: '127.0.0.1', port: (server.address() as AddressInfo).port })
+  const { port } = server.address() as AddressInfo
+  const probe = new HealthProbe({ address: '127.0.0.1', port, intervalMs: 100 })
   probe.start()
   await until('a third request fails', () => failuresOf(probe) === 1, 10_000)
   assert.deepEqual(seen, { connections: 1, requests: 3 })
@@ -46,7 +47,8 @@ test('a connection that was closed meanwhile is no failure', async () => {
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
-  const probe = new HealthProbe({ address: '127.0.0.1', port: (server.address() as AddressInfo).port })
+  const { port } = server.address() as AddressInfo
+  const probe = new HealthProbe({ address: '127.0.0.1', port, intervalMs: 100 })
   probe.start()
   await until('the second connection serves', () => connections === 2, 10_000)
   await probe.stop(soon())

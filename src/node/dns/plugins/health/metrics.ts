@@ -19,8 +19,14 @@ export const healthMetrics: readonly MetricSpec[] = [
   },
 ]
 
-const intervalMs = 5_000
+const usualIntervalMs = 5_000
 const timeoutMs = 5_000
+
+interface ProbeOptions {
+  readonly address: string
+  readonly port: number
+  readonly intervalMs?: number
+}
 
 /** Requests our own health endpoint: a slow answer shows that this process is overloaded. CoreDNS does so once a second, which wakes an idle node. */
 export class HealthProbe {
@@ -30,7 +36,7 @@ export class HealthProbe {
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 })
   #failures = 0
 
-  constructor({ address, port }: { readonly address: string; readonly port: number }) {
+  constructor({ address, port, intervalMs = usualIntervalMs }: ProbeOptions) {
     const place = { host: address, port, agent: this.#agent }
     const job = async () => {
       const startedMs = performance.now()
