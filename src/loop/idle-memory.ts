@@ -14,8 +14,10 @@ export interface IdleMemoryParts {
   readonly heapBytes: () => number
   /** Processor time of this thread since its start. */
   readonly activeMs: () => number
-  /** Collects all garbage and returns pages to the system; the thread stops for 1 to 2 ms per MiB. */
+  /** Collects all garbage; the thread stops for 1 to 2 ms per MiB. */
   readonly collect: () => void
+  /** Returns unused pages to the system: after a collection and once a minute at rest, as rare work brings pages of the program back. */
+  readonly returnPages?: () => void
   /** Whether work has come lately that must not wait for a collection, however little it is. */
   readonly isWorking?: () => boolean
   readonly log?: CollectionLog
@@ -23,11 +25,14 @@ export interface IdleMemoryParts {
   readonly longestWaitMs?: number
   /** For tests; 5 s. */
   readonly lookMs?: number
+  /** For tests; a minute. */
+  readonly returnEveryMs?: number
 }
 
 const defaultLookMs = 5000
 /** Where some work always comes a collection is made after so long all the same. */
 const defaultLongestWaitMs = 600_000
+const defaultReturnEveryMs = 60_000
 /** Share of the time between two samples below which a thread counts as idle: single changes are work too, and none should wait for a collection. */
 const restingShare = 0.02
 /** Smallest growth that is worth a stop. */
@@ -46,6 +51,7 @@ export class IdleMemory implements Component {
   #activeMs = 0
   #collectedBytes = 0
   #waitsSinceMs: number | undefined
+  #returnedMs = 0
 
   constructor(parts: IdleMemoryParts) {
     this.#parts = parts
@@ -73,10 +79,20 @@ export class IdleMemory implements Component {
     this.#activeMs = activeMs()
     if (this.#activeMs - beforeMs > restingShare * this.#lookMs) return
     const takenBytes = heapBytes()
-    if (takenBytes < worthwhileGrowth * this.#collectedBytes || this.#mustWait()) return
-    collect()
-    this.#collectedBytes = heapBytes()
-    log?.debug('garbage collected at rest', { takenBytes, keptBytes: this.#collectedBytes })
+    const isWorthwhile = takenBytes >= worthwhileGrowth * this.#collectedBytes
+    if ((!isWorthwhile && !this.#isReturnDue()) || this.#mustWait()) return
+    if (isWorthwhile) {
+      collect()
+      this.#collectedBytes = heapBytes()
+      log?.debug('garbage collected at rest', { takenBytes, keptBytes: this.#collectedBytes })
+    }
+    this.#parts.returnPages?.()
+    this.#returnedMs = performance.now()
+  }
+
+  #isReturnDue(): boolean {
+    const { returnPages, returnEveryMs = defaultReturnEveryMs } = this.#parts
+    return returnPages !== undefined && performance.now() - this.#returnedMs >= returnEveryMs
   }
 
   /** Work that costs little can come often: none of it should be the one that meets the stop. */
@@ -101,7 +117,6 @@ export class IdleMemory implements Component {
 export function createIdleMemory(log?: CollectionLog, isWorking?: () => boolean): readonly IdleMemory[] {
   const { gc } = globalThis
   if (gc === undefined) return []
-  const returnMemory = createMemoryReturn()
   return [
     new IdleMemory({
       heapBytes: () => getHeapStatistics().total_heap_size,
@@ -114,8 +129,8 @@ export function createIdleMemory(log?: CollectionLog, isWorking?: () => boolean)
         flushCompileCache()
         // The kind of collection that V8 runs when memory is short: the only one that compacts objects until pages are free.
         gc({ type: 'major', execution: 'sync', flavor: 'last-resort' })
-        returnMemory()
       },
+      returnPages: createMemoryReturn(),
       ...(isWorking && { isWorking }),
       ...(log && { log }),
     }),

@@ -13,6 +13,7 @@ import { checkQuantities } from './pod-spec/resource-rules.ts'
 export async function admitRuntimeClass(store: Store, pod: ApiDocument): Promise<ApiDocument | string> {
   const spec = objectAt(pod['spec'])
   const name = textAt(spec, 'runtimeClassName')
+  if (name === '' && (spec['overhead'] ?? undefined) === undefined) return pod
   const runtimeClass = name === '' ? {} : await findRuntimeClass(store, name)
   if (runtimeClass === undefined) return `pod rejected: RuntimeClass ${JSON.stringify(name)} not found`
   const { podFixed } = objectAt(runtimeClass, 'overhead')

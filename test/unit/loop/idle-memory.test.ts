@@ -68,3 +68,29 @@ test('a collection waits while changes come that cost little, but not for ever',
   heapBytes = 200
   await until('no change comes', () => collections === 2, deadlineMs)
 })
+
+test('pages are returned after a collection and again while the thread rests, without another collection', async (t) => {
+  let [heapBytes, collections, returns, isWorking] = [200, 0, 0, false]
+  const memory = new IdleMemory({
+    heapBytes: () => heapBytes,
+    activeMs: () => 0,
+    collect: () => {
+      collections += 1
+      heapBytes = 100
+    },
+    returnPages: () => {
+      returns += 1
+    },
+    isWorking: () => isWorking,
+    lookMs: 2,
+    returnEveryMs: 10,
+  })
+  await memory.start()
+  t.after(() => memory.stop({ signal: AbortSignal.timeout(deadlineMs) }))
+  await until('pages have been returned several times', () => returns >= 3, deadlineMs)
+  assert.equal(collections, 1)
+  isWorking = true
+  const before = returns
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  assert.ok(returns <= before + 1, 'changes do not wait for pages')
+})
