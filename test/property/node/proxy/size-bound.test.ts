@@ -53,7 +53,9 @@ test('no Service makes more elements than are counted before they are made, nor 
       const made = countElements(lowerToElements(frontends, settings))
       const counted = countSize(elementCount, frontends, settings)
       assert.ok(made <= counted, `${made} made, ${counted} counted`)
-      assert.ok(counted <= 3 * made + 60 * frontends.length, `${made} made, ${counted} counted`)
+      // Addresses that no client may use make hardly an element, and are counted as others are.
+      const isUsable = service.sourceRanges === undefined || service.sourceRanges.length > 0
+      if (isUsable) assert.ok(counted <= 3 * made + 60 * frontends.length, `${made} made, ${counted} counted`)
     }),
     { numRuns: 300 },
   )
