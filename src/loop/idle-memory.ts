@@ -16,7 +16,7 @@ export interface IdleMemoryParts {
   readonly activeMs: () => number
   /** Collects all garbage; the thread stops for 1 to 2 ms per MiB. */
   readonly collect: () => void
-  /** Returns unused pages to the system: after a collection and once a minute at rest, as rare work brings pages of the program back. */
+  /** Returns unused pages to the system: after a collection and every three minutes at rest, as rare work brings pages of the program back. */
   readonly returnPages?: () => void
   /** Whether work has come lately that must not wait for a collection, however little it is. */
   readonly isWorking?: () => boolean
@@ -25,14 +25,14 @@ export interface IdleMemoryParts {
   readonly longestWaitMs?: number
   /** For tests; 5 s. */
   readonly lookMs?: number
-  /** For tests; a minute. */
+  /** For tests; 3 minutes: each return costs about 60 ms of page faults afterwards. */
   readonly returnEveryMs?: number
 }
 
 const defaultLookMs = 5000
 /** Where some work always comes a collection is made after so long all the same. */
 const defaultLongestWaitMs = 600_000
-const defaultReturnEveryMs = 60_000
+const defaultReturnEveryMs = 180_000
 /** Share of the time between two samples below which a thread counts as idle: single changes are work too, and none should wait for a collection. */
 const restingShare = 0.02
 /** Smallest growth that is worth a stop. */
