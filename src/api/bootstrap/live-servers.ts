@@ -5,7 +5,7 @@ import type { Store, StoreWrite } from '../store/index.ts'
 /** Each server has a record here, as kube-apiserver has, and writes it again and again. */
 const prefix = '/registry/masterleases/'
 
-/** Ten times the interval of writes and more: a machine that is busy for some seconds stays. */
+/** Three times the interval of writes and more: a machine that is busy for some seconds stays. */
 const lifetimeMs = 35_000
 
 /**

@@ -14,8 +14,8 @@ import type { DialectName } from '../../model/dialect.ts'
 import { openSqliteFile } from './sqlite-file.ts'
 import { StoreError } from './store-error.ts'
 
-/** The smallest step above every known revision, used where the clock has gone back. */
-const minRevisionStep = 1e6
+/** The smallest step above every revision that clients may know. */
+export const minRevisionStep = 1e6
 /** The suffixes of the files that SQLite keeps beside the database. */
 const companionSuffixes = ['-wal', '-shm']
 const sqliteHeader = 'SQLite format 3\0'
@@ -111,7 +111,7 @@ function renumber(path: string, dialect: DialectName, wanted: number): number {
   }
 }
 
-function removeDatabase(path: string): void {
+export function removeDatabase(path: string): void {
   for (const suffix of ['', ...companionSuffixes]) rmSync(`${path}${suffix}`, { force: true })
 }
 

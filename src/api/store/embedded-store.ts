@@ -24,7 +24,7 @@ export interface EmbeddedStoreOptions {
 }
 
 /** The default limit of history: less on a small machine, because the heap also holds the current state. */
-const defaultHistoryLength = Math.min(256 * 1024 * 1024, getHeapStatistics().heap_size_limit / 8)
+export const defaultHistoryLength = Math.min(256 * 1024 * 1024, getHeapStatistics().heap_size_limit / 8)
 
 /** The newest accepted state of a key while it is not durable yet. */
 interface AcceptedKey {

@@ -28,14 +28,17 @@ export async function listObjects(
   const prefix = collectionPrefix(resource, target.namespace)
   const scope = selectionPrefix(resource, target.namespace, selection)
   const token = options.continue === undefined ? undefined : parseContinueToken(options.continue)
-  await waitForRevision(store, token === undefined ? options.resourceVersion : undefined, aside)
+  const start = startOf(options, token)
+  if (token === undefined) await waitForRevision(store, options.resourceVersion, aside)
+  // A page of a revision that this server has is the same everywhere.
+  else if (start.atRevision === undefined || start.atRevision > store.revision) await store.catchUp()
   const page = await readPage(store, {
     resource,
     prefix,
     scope,
     selection,
     limit: options.limit,
-    ...startOf(options, token),
+    ...start,
   })
   return {
     kind: 'list',

@@ -1,7 +1,7 @@
-import { getHeapStatistics } from 'node:v8'
 import { describeError } from '../../../model/errors.ts'
 import type { Logger } from '../../../observe/logger.ts'
 import type { CommitReport } from '../commit-queue.ts'
+import { defaultHistoryLength } from '../embedded-store.ts'
 import type { EventListener, Store, StoreWatch, WatchOptions } from '../store.ts'
 import type { CommitResult, Range, StoredEntry, StoreWrite } from '../store-entries.ts'
 import { StoreError } from '../store-error.ts'
@@ -12,7 +12,7 @@ import type { EtcdClient } from './etcd-client.ts'
 import { EtcdCallError, isCompacted, toStoreError } from './etcd-error.ts'
 import type { KeySpace } from './key-space.ts'
 import { textOf } from './load-etcd.ts'
-import { equalModRevision, etcdMethods, toNumber } from './messages.ts'
+import { deletionOf, equalModRevision, etcdMethods, putOf, toNumber } from './messages.ts'
 import { ReadIndex } from './read-index.ts'
 import { parseCompaction, type Replica } from './replica.ts'
 import { Writer } from './writer.ts'
@@ -30,7 +30,6 @@ export interface EtcdStoreParts {
   readonly maxHistoryLength?: number | undefined
 }
 
-const defaultHistoryLength = Math.min(256 * 1024 * 1024, getHeapStatistics().heap_size_limit / 8)
 /** The share of a call's patience, 3 s of 10 s: shorter gaps, such as the choice of a new leader, are no reason to call the server unready. */
 const toleratedShare = 0.3
 /** One server forgets history each minute; the others do it when that one is silent. */
@@ -178,7 +177,7 @@ export class EtcdStore implements Store {
     await Promise.allSettled(this.#pending)
     await this.#replica.close()
     const key = Buffer.from(this.#keys.fences + this.#server)
-    const removal = { compare: [], success: [{ requestDeleteRange: { key } }] }
+    const removal = { compare: [], success: [deletionOf(key)] }
     await this.#client.once(etcdMethods.txn, removal, closeTimeoutMs).catch(() => {})
     this.#client.close()
   }
@@ -192,7 +191,7 @@ export class EtcdStore implements Store {
     const modRevision = present === undefined ? 0 : toNumber(present.modRevision)
     const answer = await this.#client.untilAnswered(etcdMethods.txn, {
       compare: [equalModRevision(key, modRevision)],
-      success: [{ requestPut: { key, value: Buffer.from(`${revision} ${this.#server}`) } }],
+      success: [putOf(key, `${revision} ${this.#server}`)],
     })
     await this.#replica.reached(this.#keys.revisionOf(answer.header.revision))
   }

@@ -67,7 +67,8 @@ export async function loadNewestState(client: EtcdClient, keys: KeySpace): Promi
   return readState(client, keys, await readRevision(client, keys))
 }
 
-async function readRevision(client: EtcdClient, keys: KeySpace): Promise<number> {
+/** Asks for etcd's newest revision, which a majority confirms. */
+export async function readRevision(client: EtcdClient, keys: KeySpace): Promise<number> {
   const { header } = await client.untilAnswered(etcdMethods.range, { key: keys.identity, countOnly: true })
   return keys.revisionOf(header.revision)
 }

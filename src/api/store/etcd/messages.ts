@@ -26,7 +26,6 @@ export interface RangeResponse {
   readonly header: WireHeader
   readonly kvs: readonly WireKeyValue[]
   readonly more: boolean
-  readonly count: WireInteger
 }
 
 /** A compare with the revision of the last change of a key; 0 means that the key does not exist. */
@@ -46,6 +45,14 @@ export function equalModRevision(key: Uint8Array, modRevision: number): Revision
 export type TxnOperation =
   | { readonly requestPut: { readonly key: Uint8Array; readonly value: Uint8Array } }
   | { readonly requestDeleteRange: { readonly key: Uint8Array } }
+
+export function putOf(key: Uint8Array, value: string): TxnOperation {
+  return { requestPut: { key, value: Buffer.from(value) } }
+}
+
+export function deletionOf(key: Uint8Array): TxnOperation {
+  return { requestDeleteRange: { key } }
+}
 
 export interface TxnRequest {
   readonly compare: readonly RevisionCompare[]
@@ -86,8 +93,6 @@ export interface WatchResponse {
 
 export interface StatusResponse {
   readonly version: string
-  /** Alarms and other trouble of the member. */
-  readonly errors: readonly string[]
 }
 
 type Fields = Readonly<Record<string, readonly [type: string, id: number]>>
@@ -103,8 +108,6 @@ function message(fields: Fields, oneofs: Readonly<Record<string, readonly string
     oneofs: Object.fromEntries(Object.entries(oneofs).map(([name, members]) => [name, { oneof: [...members] }])),
   }
 }
-
-const compareUnion = ['version', 'createRevision', 'modRevision', 'value']
 
 /** The messages of etcd's API version 3 that the store uses, each with the fields that it reads or writes. */
 const root = protobuf.Root.fromJSON({
@@ -127,29 +130,21 @@ const root = protobuf.Root.fromJSON({
       header: ['ResponseHeader', 1],
       kvs: ['repeated KeyValue', 2],
       more: ['bool', 3],
-      count: ['int64', 4],
     }),
     PutRequest: message({ key: ['bytes', 1], value: ['bytes', 2] }),
-    DeleteRangeRequest: message({ key: ['bytes', 1], rangeEnd: ['bytes', 2] }),
+    DeleteRangeRequest: message({ key: ['bytes', 1] }),
     RequestOp: message(
       { requestPut: ['PutRequest', 2], requestDeleteRange: ['DeleteRangeRequest', 3] },
       { request: ['requestPut', 'requestDeleteRange'] },
     ),
     Compare: message(
-      {
-        result: ['int32', 1],
-        target: ['int32', 2],
-        key: ['bytes', 3],
-        version: ['int64', 4],
-        createRevision: ['int64', 5],
-        modRevision: ['int64', 6],
-        value: ['bytes', 7],
-      },
-      { targetUnion: compareUnion },
+      { target: ['int32', 2], key: ['bytes', 3], modRevision: ['int64', 6] },
+      // A member of the union is sent also when it is 0: the key does not exist.
+      { targetUnion: ['modRevision'] },
     ),
     TxnRequest: message({ compare: ['repeated Compare', 1], success: ['repeated RequestOp', 2] }),
     TxnResponse: message({ header: ['ResponseHeader', 1], succeeded: ['bool', 2] }),
-    CompactionRequest: message({ revision: ['int64', 1], physical: ['bool', 2] }),
+    CompactionRequest: message({ revision: ['int64', 1] }),
     CompactionResponse: message({ header: ['ResponseHeader', 1] }),
     WatchCreateRequest: message({
       key: ['bytes', 1],
@@ -170,7 +165,7 @@ const root = protobuf.Root.fromJSON({
       events: ['repeated Event', 11],
     }),
     StatusRequest: message({}),
-    StatusResponse: message({ version: ['string', 2], errors: ['repeated string', 8] }),
+    StatusResponse: message({ version: ['string', 2] }),
   },
 })
 

@@ -1,4 +1,5 @@
-import { existsSync, linkSync, rmSync } from 'node:fs'
+import { existsSync, linkSync } from 'node:fs'
+import { minRevisionStep, removeDatabase } from '../backup.ts'
 import type { JournalRow } from '../journal.ts'
 import { openSqliteFile, type SqliteFile } from '../sqlite-file.ts'
 import type { StoredEntry } from '../store-entries.ts'
@@ -8,8 +9,8 @@ import { EtcdClient, type EtcdConnection } from './etcd-client.ts'
 import { EtcdCallError, toStoreError } from './etcd-error.ts'
 import { KeySpace } from './key-space.ts'
 import { loadNewestState } from './load-etcd.ts'
-import { equalModRevision, etcdMethods, type TxnOperation, toNumber } from './messages.ts'
-import { assertUsable, type EtcdPlace, putIdentity, putOf, readPlace } from './open-etcd-store.ts'
+import { deletionOf, equalModRevision, etcdMethods, putOf, type TxnOperation, toNumber } from './messages.ts'
+import { assertUsable, type EtcdPlace, putIdentity, readPlace } from './open-etcd-store.ts'
 
 export interface Migration {
   /** The file of the store in SQLite. */
@@ -20,8 +21,6 @@ export interface Migration {
   readonly onProgress: (done: number, all: number) => void
 }
 
-/** The step above every revision that clients may know. */
-const revisionStep = 1_000_000
 /** Below the limits of etcd: 128 operations and 1.5 MiB a transaction. */
 const maxBatchKeys = 100
 const maxBatchLength = 512 * 1024
@@ -46,10 +45,10 @@ export async function migrateToEtcd({ sqlite, connection, place, onProgress }: M
       done += batch.length
       onProgress(done, entries.length)
     }
-    const revisionOffset = Math.max(0, revision + revisionStep - toNumber(header.revision))
+    const revisionOffset = Math.max(0, revision + minRevisionStep - toNumber(header.revision))
     // The identity comes last: until then no server starts with this place.
     const identity = putIdentity(keys, place, revisionOffset)
-    await write(client, [identity], [{ requestDeleteRange: { key: keys.migration } }])
+    await write(client, [identity], [deletionOf(keys.migration)])
     return entries.length
   })
 }
@@ -63,7 +62,7 @@ export async function migrateToSqlite({ sqlite, connection, place, onProgress }:
   const state = await withClient(connection, async (client) => loadNewestState(client, await readPlace(client, place)))
   const entries = state.range('', {}).entries.toSorted((a, b) => a.revision - b.revision)
   const temporary = `${sqlite}.migrating`
-  removeFile(temporary)
+  removeDatabase(temporary)
   try {
     const file = openSqliteFile(temporary, place.dialect)
     try {
@@ -71,14 +70,14 @@ export async function migrateToSqlite({ sqlite, connection, place, onProgress }:
         file.append(entries.slice(done, done + rowsPerAppend))
         onProgress(Math.min(entries.length, done + rowsPerAppend), entries.length)
       }
-      file.skipTo(state.revision + revisionStep)
+      file.skipTo(state.revision + minRevisionStep)
     } finally {
       file.close()
     }
     linkSync(temporary, sqlite)
     return entries.length
   } finally {
-    removeFile(temporary)
+    removeDatabase(temporary)
   }
 }
 
@@ -141,10 +140,6 @@ async function withClient<T>(connection: EtcdConnection, work: (client: EtcdClie
   } finally {
     client.close()
   }
-}
-
-function removeFile(path: string): void {
-  for (const suffix of ['', '-wal', '-shm']) rmSync(`${path}${suffix}`, { force: true })
 }
 
 function refused(message: string): StoreError {

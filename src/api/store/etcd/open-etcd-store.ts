@@ -9,7 +9,7 @@ import { EtcdCallError, toStoreError } from './etcd-error.ts'
 import { EtcdStore } from './etcd-store.ts'
 import { KeySpace, rangeOf } from './key-space.ts'
 import { loadPastState, textOf } from './load-etcd.ts'
-import { equalModRevision, etcdMethods, type TxnOperation } from './messages.ts'
+import { deletionOf, equalModRevision, etcdMethods, putOf, type TxnOperation } from './messages.ts'
 import { Replica } from './replica.ts'
 
 /** The place of one cluster in etcd, and what must agree there. */
@@ -56,8 +56,7 @@ export async function openEtcdStore(options: EtcdStoreOptions): Promise<Store> {
     const onApplied = () => store.keepShort()
     const replica = new Replica({ client, keys, state, fence, onApplied, log: options.log })
     const store = new EtcdStore({ ...options, client, keys, replica, server })
-    replica.feed.start()
-    await replica.reached(Math.max(newest, fence.revision), 'any', firstEventsMs)
+    await follow(replica, Math.max(newest, fence.revision))
     return store
   } catch (thrown) {
     client.close()
@@ -65,7 +64,18 @@ export async function openEtcdStore(options: EtcdStoreOptions): Promise<Store> {
   }
 }
 
-/** Checks version and alarms of the first member that answers. */
+/** Starts the feed and waits until it has shown the revision; ends it otherwise, as a feed must not ask a closed client. */
+async function follow(replica: Replica, revision: number): Promise<void> {
+  replica.feed.start()
+  try {
+    await replica.reached(revision, 'any', firstEventsMs)
+  } catch (thrown) {
+    await replica.close()
+    throw thrown
+  }
+}
+
+/** Checks the version of the first member that answers. */
 export async function assertUsable(client: EtcdClient): Promise<void> {
   const { version } = await client.untilAnswered(etcdMethods.status, {})
   const [major = 0, minor = 0] = version.split('.').map(Number)
@@ -151,15 +161,11 @@ async function makeFence(
   const { header } = await client.untilAnswered(etcdMethods.txn, {
     compare: [],
     success: [
-      ...stale.map(({ key: staleKey }): TxnOperation => ({ requestDeleteRange: { key: staleKey } })),
+      ...stale.map(({ key: staleKey }) => deletionOf(staleKey)),
       putOf(Buffer.from(key), new Date(nowMs).toISOString()),
     ],
   })
   return { key, revision: keys.revisionOf(header.revision) }
-}
-
-export function putOf(key: Uint8Array, value: string): TxnOperation {
-  return { requestPut: { key, value: Buffer.from(value) } }
 }
 
 function parseJson(text: string | undefined): unknown {

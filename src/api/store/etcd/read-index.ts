@@ -1,6 +1,6 @@
 import type { EtcdClient } from './etcd-client.ts'
 import type { KeySpace } from './key-space.ts'
-import { etcdMethods } from './messages.ts'
+import { readRevision } from './load-etcd.ts'
 import type { Replica } from './replica.ts'
 
 /**
@@ -28,9 +28,7 @@ export class ReadIndex {
 
   #ask(): Promise<number> {
     this.#next = undefined
-    const answer = this.#client
-      .untilAnswered(etcdMethods.range, { key: this.#keys.identity, countOnly: true })
-      .then(({ header }) => this.#keys.revisionOf(header.revision))
+    const answer = readRevision(this.#client, this.#keys)
     this.#asking = answer.catch(() => {})
     return answer
   }

@@ -9,7 +9,7 @@ import type { EtcdClient } from './etcd-client.ts'
 import { EventFeed } from './event-feed.ts'
 import type { KeySpace } from './key-space.ts'
 import { loadNewestState, textOf, toEntry } from './load-etcd.ts'
-import { etcdMethods, type WireEvent } from './messages.ts'
+import { etcdMethods, putOf, type WireEvent } from './messages.ts'
 
 /** A feed that is silent for this long has nothing to deliver: a revision that it has not shown was written outside this cluster's keys. */
 const silenceMs = 25
@@ -157,7 +157,7 @@ export class Replica {
     this.#ticking ??= this.#client
       .untilAnswered(etcdMethods.txn, {
         compare: [],
-        success: [{ requestPut: { key: Buffer.from(this.#keys.mark), value: Buffer.from('tick') } }],
+        success: [putOf(Buffer.from(this.#keys.mark), 'tick')],
       })
       .catch((error: unknown) => this.#log.debug('the mark was not written', { error: describeError(error) }))
       .finally(() => {

@@ -3,7 +3,15 @@ import { StoreError } from '../store-error.ts'
 import type { EtcdClient } from './etcd-client.ts'
 import { EtcdCallError, isPassing, toStoreError } from './etcd-error.ts'
 import type { KeySpace } from './key-space.ts'
-import { equalModRevision, etcdMethods, type RevisionCompare, type TxnOperation, type TxnRequest } from './messages.ts'
+import {
+  deletionOf,
+  equalModRevision,
+  etcdMethods,
+  putOf,
+  type RevisionCompare,
+  type TxnOperation,
+  type TxnRequest,
+} from './messages.ts'
 import type { ExpectedCommit, Replica } from './replica.ts'
 
 /** The end of one attempt to commit. */
@@ -11,11 +19,10 @@ type Attempt =
   | { readonly kind: 'seen'; readonly revision: number }
   | { readonly kind: 'answered'; readonly succeeded: boolean; readonly revision: number }
   /** No answer: it may have happened, or happen yet. */
-  | { readonly kind: 'unknown'; readonly error: EtcdCallError }
+  | { readonly kind: 'unknown' }
 
 interface Commit {
   readonly writes: readonly StoreWrite[]
-  readonly id: string
   readonly mark: string
   readonly expected: ExpectedCommit
   readonly deadlineMs: number
@@ -52,7 +59,6 @@ export class Writer {
     try {
       return await this.#untilSettled({
         writes,
-        id,
         mark,
         expected,
         deadlineMs: performance.now() + this.#client.patienceMs,
@@ -100,7 +106,7 @@ export class Writer {
     } catch (thrown) {
       if (!(thrown instanceof EtcdCallError)) throw thrown
       if (!isPassing(thrown)) throw toStoreError(thrown)
-      return { kind: 'unknown', error: thrown }
+      return { kind: 'unknown' }
     }
   }
 
@@ -110,10 +116,9 @@ export class Writer {
     for (const write of writes) {
       const key = this.#keys.toEtcd(write.key)
       compare.push(this.#equalRevision(key, write.expectedRevision))
-      if (write.kind === 'put') success.push({ requestPut: { key, value: Buffer.from(write.value) } })
-      else success.push({ requestDeleteRange: { key } })
+      success.push(write.kind === 'put' ? putOf(key, write.value) : deletionOf(key))
     }
-    success.push({ requestPut: { key: Buffer.from(this.#keys.mark), value: Buffer.from(mark) } })
+    success.push(putOf(Buffer.from(this.#keys.mark), mark))
     return { compare, success }
   }
 
@@ -131,7 +136,7 @@ export class Writer {
   }
 
   async #putFence(): Promise<void> {
-    const put = { requestPut: { key: this.#fenceKey, value: Buffer.from(new Date().toISOString()) } }
+    const put = putOf(this.#fenceKey, new Date().toISOString())
     try {
       const { header } = await this.#client.untilAnswered(etcdMethods.txn, { compare: [], success: [put] })
       await this.#replica.reached(this.#keys.revisionOf(header.revision), 'own')
