@@ -110,15 +110,16 @@ function carriedSource(file: string, text: string): SourceFile {
   return { path: key === 'Corefile' ? configMapName : `${configMapName}, ${key}`, text }
 }
 
-/** Returns a lookup that remembers the files it found. */
+/** Returns a lookup that remembers its patterns and the files it found. */
 function recording(
   main: SourceFile,
   find: CorefileSources['files'],
-): { readonly files: CorefileSources['files']; readonly read: readonly SourceFile[] } {
-  const read = [main]
+): { readonly files: CorefileSources['files']; readonly read: readonly (SourceFile | string)[] } {
+  const read: (SourceFile | string)[] = [main]
   const files: CorefileSources['files'] = (pattern, importingFile) => {
     const found = find(pattern, importingFile)
-    read.push(...found)
+    // A pattern that finds no file is an import too: there may be one later.
+    read.push(pattern, ...found)
     return found
   }
   return { files, read }

@@ -116,6 +116,17 @@ describe('a Corefile of the ConfigMap', () => {
     assert.throws(() => loadConfigMap({ Corefile: block('import Corefile') }), /cannot import itself/)
   })
 
+  test('imports a file that comes later than the pattern that names it', () => {
+    const Corefile = block('log', 'import *.override')
+    const before = loadConfigMap({ Corefile })
+    const again = loadCorefile({ ...origin, configMap: { Corefile } }, before)
+    assert.equal(again.text, before.text)
+    const data = { Corefile, 'late.override': 'errors' }
+    const after = loadCorefile({ ...origin, configMap: data }, before)
+    assert.notEqual(after.text, before.text)
+    assert.notDeepEqual(after.corefile, before.corefile)
+  })
+
   test('is refused without the key Corefile', () => {
     assert.throws(() => loadConfigMap({ corefile: block('errors') }), /coredns:1 - expected the key Corefile/)
   })
