@@ -8,12 +8,12 @@ interface LeftOut {
 
 /** The objects of one informer that are there and could not be taken: too large, or not readable. Each is logged once a version. */
 export class LeftOutObjects {
-  readonly resource: string
+  readonly #resource: string
   readonly #log: Logger
   readonly #objects = new Map<string, LeftOut>()
 
   constructor(resource: string, log: Logger) {
-    this.resource = resource
+    this.#resource = resource
     this.#log = log
   }
 
@@ -27,7 +27,7 @@ export class LeftOutObjects {
     this.#objects.set(key, object)
     if (known?.identity.resourceVersion === object.identity.resourceVersion) return
     this.#log.warn('an object is left out; the others go on', {
-      resource: this.resource,
+      resource: this.#resource,
       object: key,
       resourceVersion: object.identity.resourceVersion,
       fault: object.fault,

@@ -47,18 +47,27 @@ export const ruleCount: SizeCount = {
 
 /** Counts at most what these frontends make. */
 export function countSize({ ofPort }: SizeCount, frontends: readonly Frontend[], settings: ProxyRuleSettings): number {
-  return frontends.reduce((sum, frontend) => sum + ofPort(sizeOf(frontend), settings), 0)
+  return frontends.reduce((sum, frontend) => {
+    const { clusterEndpoints, localEndpoints } = frontend
+    const numbers = { endpoints: clusterEndpoints.length, localEndpoints: localEndpoints.length }
+    return sum + ofPort(sizeOf(frontend, numbers), settings)
+  }, 0)
 }
 
-function sizeOf(frontend: Frontend): PortSize {
-  const { clusterEndpoints, localEndpoints, externalIps, loadBalancerVips, sourceRanges = [], affinity } = frontend
+/** What a port has of its Service, whether it is planned or not. */
+type OfService = Pick<Frontend, 'externalIps' | 'loadBalancerVips' | 'sourceRanges' | 'affinity'>
+
+/** Returns the size of a port with so many endpoints. */
+export function sizeOf(
+  { externalIps, loadBalancerVips, sourceRanges = [], affinity }: OfService,
+  endpoints: Pick<PortSize, 'endpoints' | 'localEndpoints'>,
+): PortSize {
   return {
     addresses: externalIps.length + loadBalancerVips.length,
     balancers: loadBalancerVips.length,
     sourceRanges: sourceRanges.length,
     hasAffinity: affinity !== undefined,
-    endpoints: clusterEndpoints.length,
-    localEndpoints: localEndpoints.length,
+    ...endpoints,
   }
 }
 

@@ -1,14 +1,11 @@
 import type { SetHeader } from './member-sets.ts'
 import { encodeAttribute, findAttribute, type NetlinkMessage, networkOrder } from './netlink.ts'
+import { encodeSetMessage, setAttribute, setHead } from './set-messages.ts'
 
 // linux/netfilter/ipset/ip_set.h
 /** NFNL_SUBSYS_IPSET with IPSET_CMD_LIST. */
 const listSets = 0x607
-/** `struct nfgenmsg`: AF_INET for every set, version 0. */
-const head = Buffer.from([2, 0, 0, 0])
-/** Every kernel with ipset knows this version of the protocol. */
-const protocolVersion = 6
-const attribute = { protocol: 1, setName: 2, typeName: 3, family: 5, flags: 6, data: 7 } as const
+const attribute = { ...setAttribute, typeName: 3, family: 5, flags: 6 } as const
 const dataAttribute = { timeout: 6, flags: 8, maxElements: 19, elements: 24 } as const
 /** IPSET_FLAG_LIST_HEADER: no members. */
 const headerOnly = 1 << 2
@@ -19,16 +16,14 @@ const ipv6 = 10
 
 /** Asks for the header of every set, by `NetfilterSocket.list`; each answer is for `readSetHeader`. */
 export function encodeSetHeaderList(): NetlinkMessage {
-  const version = encodeAttribute(attribute.protocol, Buffer.from([protocolVersion]))
   const flags = Buffer.alloc(4)
   flags.writeUInt32BE(headerOnly)
-  const payload = Buffer.concat([head, version, encodeAttribute(attribute.flags | networkOrder, flags)])
-  return { type: listSets, payload }
+  return encodeSetMessage(listSets, [encodeAttribute(attribute.flags | networkOrder, flags)])
 }
 
 /** Reads a set's name and form and how many members it has; undefined if the answer has not the kernel's form. */
 export function readSetHeader(payload: Buffer): (SetHeader & { readonly name: string }) | undefined {
-  const attributes = payload.subarray(head.length)
+  const attributes = payload.subarray(setHead.length)
   const name = readText(findAttribute(attributes, attribute.setName))
   const type = readText(findAttribute(attributes, attribute.typeName))
   const family = findAttribute(attributes, attribute.family)?.[0]

@@ -5,8 +5,8 @@ import { encodeAttribute, type NetlinkMessage, nested, networkOrder } from './ne
 /** NFNL_SUBSYS_IPSET with IPSET_CMD_ADD and IPSET_CMD_DEL. */
 const types: Readonly<Record<string, number>> = { add: 0x609, del: 0x60a }
 /** `struct nfgenmsg`: AF_INET for every set, version 0. */
-const head = Buffer.from([2, 0, 0, 0])
-const attribute = { protocol: 1, setName: 2, data: 7 } as const
+export const setHead = Buffer.from([2, 0, 0, 0])
+export const setAttribute = { protocol: 1, setName: 2, data: 7 } as const
 const dataAttribute = { ip: 1, prefixLength: 3, port: 4, protocol: 7, secondIp: 20 } as const
 const addressAttribute = { IPv4: 1, IPv6: 2 } as const
 /** Every kernel with ipset knows this version of the protocol. */
@@ -23,9 +23,14 @@ export function encodeElementLine(line: string): NetlinkMessage | undefined {
   const type = types[verb]
   const data = encodeElement(element)
   if (type === undefined || data === undefined || more.length > 0) return undefined
-  const name = encodeAttribute(attribute.setName, Buffer.from(`${set}\0`))
-  const version = encodeAttribute(attribute.protocol, Buffer.from([protocolVersion]))
-  return { type, payload: Buffer.concat([head, version, name, encodeAttribute(attribute.data | nested, data)]) }
+  const name = encodeAttribute(setAttribute.setName, Buffer.from(`${set}\0`))
+  return encodeSetMessage(type, [name, encodeAttribute(setAttribute.data | nested, data)])
+}
+
+/** Makes a message of ipset: the head, the version of the protocol, then these attributes. */
+export function encodeSetMessage(type: number, attributes: readonly Buffer[]): NetlinkMessage {
+  const version = encodeAttribute(setAttribute.protocol, Buffer.from([protocolVersion]))
+  return { type, payload: Buffer.concat([setHead, version, ...attributes]) }
 }
 
 function encodeElement(element: string): Buffer | undefined {

@@ -1,7 +1,7 @@
 import { ipFromBytes } from '../../model/ip.ts'
 import { encodeAttribute, findAttribute, type NetlinkMessage, nested } from '../netlink.ts'
 import { decodeFields, encodeFields, lastFieldBytes, separator } from './element-fields.ts'
-import { type NftType, type SetElement, type SetSpec, stateSet, type TableName } from './types.ts'
+import { type NftType, type SetElement, type SetSpec, stateKey, stateSet, stateSpec, type TableName } from './types.ts'
 
 /** An element as the kernel lists it. */
 export interface ListedElement extends SetElement {
@@ -66,16 +66,15 @@ export function encodeElementChange(
   return changeOf(verb, table, spec.name, items)
 }
 
-/** A mark is a number of 32 bits, as a classid is. */
-const stateKey = encodeValue(attribute.key, encodeFields(['classid'], '0:1'))
+const encodedStateKey = encodeValue(attribute.key, encodeFields(stateSpec.key, stateKey))
 
 /** Replaces the state's element, which must be there, by one with this comment. */
 export function encodeStateChange(table: TableName, comment: string): readonly NetlinkMessage[] {
   const text = Buffer.from(`${comment}\0`)
   const userData = encodeAttribute(attribute.userData, Buffer.concat([Buffer.from([commentType, text.length]), text]))
   return [
-    changeOf('delete', table, stateSet, [encodeItem([stateKey])]),
-    changeOf('add', table, stateSet, [encodeItem([stateKey, userData])]),
+    changeOf('delete', table, stateSet, [encodeItem([encodedStateKey])]),
+    changeOf('add', table, stateSet, [encodeItem([encodedStateKey, userData])]),
   ]
 }
 

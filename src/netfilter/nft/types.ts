@@ -87,3 +87,9 @@ export interface TableState {
 
 /** The set whose one element, `1`, carries the state as its comment. */
 export const stateSet = 'state'
+
+/** A mark is a number of 32 bits, as a classid is. */
+export const stateSpec: SetSpec = { name: stateSet, key: ['classid'], data: [], isInterval: false }
+
+/** The key of the state's element, in the form of a classid. */
+export const stateKey = '0:1'

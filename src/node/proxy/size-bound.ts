@@ -1,7 +1,7 @@
 import type { EndpointSlice } from '../../model/endpoint-slice.ts'
 import { ipFamily } from '../../model/ip.ts'
 import type { Service, ServicePort } from '../../model/service.ts'
-import type { SizeCount } from '../../netfilter/count-size.ts'
+import { type SizeCount, sizeOf } from '../../netfilter/count-size.ts'
 import type { ProxyRuleSettings } from '../../netfilter/settings.ts'
 import type { PlanNode } from './plan.ts'
 
@@ -17,16 +17,9 @@ export function sizeUpperBound(
 ): number {
   if (!service.clusterIps.some((address) => ipFamily(address) === settings.family)) return 0
   const isLocal = service.internalTrafficPolicy === 'Local' || service.externalTrafficPolicy === 'Local'
-  const { externalIps, loadBalancerVips, sourceRanges = [], affinity } = service
-  const ofAllPorts = {
-    addresses: externalIps.length + loadBalancerVips.length,
-    balancers: loadBalancerVips.length,
-    sourceRanges: sourceRanges.length,
-    hasAffinity: affinity !== undefined,
-  }
   return service.ports.reduce((sum, port) => {
     const endpoints = countEndpoints(port, slices, settings)
-    return sum + ofPort({ ...ofAllPorts, endpoints, localEndpoints: isLocal ? endpoints : 0 }, settings)
+    return sum + ofPort(sizeOf(service, { endpoints, localEndpoints: isLocal ? endpoints : 0 }), settings)
   }, 0)
 }
 

@@ -8,7 +8,7 @@ import {
   readGeneration,
 } from '../../netfilter/nft/element-messages.ts'
 import { encodePartList, readTableFlags, readTablePart } from '../../netfilter/nft/table-messages.ts'
-import { type SetSpec, stateSet, type TableName } from '../../netfilter/nft/types.ts'
+import { type SetSpec, stateKey, stateSpec, type TableName } from '../../netfilter/nft/types.ts'
 
 /** The end of a list of elements. `changed`: tables changed meanwhile, so elements may be missing or stand twice. */
 export type ElementListEnd = ListEnd | 'changed'
@@ -69,10 +69,7 @@ export function hasTable(socket: Pick<NetfilterSocket, 'ask'>, table: TableName)
   return socket.ask(encodeTableQuery(table)) !== undefined
 }
 
-/** A mark is a number of 32 bits, as a classid is. */
-const stateSpec: SetSpec = { name: stateSet, key: ['classid'], data: [], isInterval: false }
-
 /** Returns the comment of the state's element; undefined where the table, the element or the comment is missing. */
 export function readStateComment(socket: Pick<NetfilterSocket, 'ask'>, table: TableName): string | undefined {
-  return findElement(socket, table, stateSpec, '0:1')?.comment
+  return findElement(socket, table, stateSpec, stateKey)?.comment
 }
