@@ -5,7 +5,7 @@ import { RawClient } from './raw-client.ts'
 
 const created = 201
 /** Objects made before the clock starts: connections stand, and just-in-time compilers have seen the work. */
-const warmUpObjects = 2_000
+export const warmUpObjects = 2_000
 
 /** So many clients, each with one request under way, until all objects are there; those of the warm-up count as objects and not as times. */
 export async function createAll({ access, clients, objects }: CreateOrder): Promise<LoadResults['create']> {

@@ -2,13 +2,12 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { EtcdCluster, etcdLack } from '../../test/helpers/etcd.ts'
 import { findFreePort } from '../../test/helpers/free-port.ts'
 import { type AdminAccess, PlatnetServer } from '../../test/helpers/platnet-server.ts'
+import { warmUpObjects } from '../api/create-load.ts'
 import { generateLoad } from '../api/load-order.ts'
 import { type BenchReport, type BenchRow, measureAlone, progress } from '../report.ts'
 
 const folder = '.cache/bench-store'
 const objects = 8_000
-/** `createAll` makes these first and does not count them as times. */
-const warmUpObjects = 2_000
 /** The kernel's unit of processor time (USER_HZ). */
 const tickUs = 10_000
 

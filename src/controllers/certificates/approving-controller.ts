@@ -2,12 +2,10 @@ import { z } from 'zod'
 import type { Component } from '../../loop/component.ts'
 import { faultOfKubeletClient, type RequestSigner } from '../../model/signing.ts'
 import type { ControllerContext } from '../context.ts'
-import { applyWrites } from '../objects/apply-writes.ts'
 import { hasCondition, requestPemOf, type SigningRequest, withDecision } from '../objects/signing-request.ts'
-import { noted, writeTarget } from '../objects/write-target.ts'
-import { nameOf } from '../objects/writes.ts'
 import { Controller, watchKeys } from '../runtime/controller.ts'
 import { keyOf } from '../runtime/resource-type.ts'
+import { writeStatus } from './write-status.ts'
 
 const reviewSchema = z.object({ status: z.object({ allowed: z.boolean() }) })
 
@@ -23,7 +21,6 @@ const approval = 'Approved automatically: the requester may create client certif
 export function createApprovingController(kit: ControllerContext, signer: RequestSigner): Component {
   const { caches, client, dialect, metrics, log, types } = kit
   const requests = caches.of(types.signingRequests)
-  const target = writeTarget(client, caches, [noted(types.signingRequests)])
   const isOfKubelet = ({ spec }: SigningRequest) => spec.signerName === dialect.signers.kubeletClient
   const reviews = { group: dialect.groups.authorization, version: 'v1', resource: 'subjectaccessreviews' }
 
@@ -51,11 +48,8 @@ export function createApprovingController(kit: ControllerContext, signer: Reques
       if (request === undefined || !isOfKubelet(request) || isDecided(request)) return undefined
       const decision = await isAllowed(request, signal)
       if (decision !== true) return decision === undefined ? undefined : { againInMs: recheckMs }
-      const { uid, resourceVersion } = request.metadata
       const status = withDecision(request, 'Approved', 'AutoApproved', approval)
-      const patch = { metadata: { uid, resourceVersion }, status }
-      const name = nameOf(types.signingRequests.resource, request)
-      await applyWrites(target, [{ verb: 'patch', target: name, patch, subresource: 'approval' }], signal)
+      await writeStatus(kit, request, { subresource: 'approval', status }, signal)
       return undefined
     },
     metrics,

@@ -10,12 +10,10 @@ import {
   type RequestSigner,
 } from '../../model/signing.ts'
 import type { ControllerContext } from '../context.ts'
-import { applyWrites } from '../objects/apply-writes.ts'
 import { hasCondition, requestPemOf, type SigningRequest, withDecision } from '../objects/signing-request.ts'
-import { noted, writeTarget } from '../objects/write-target.ts'
-import { nameOf } from '../objects/writes.ts'
 import { Controller, watchKeys } from '../runtime/controller.ts'
 import { keyOf } from '../runtime/resource-type.ts'
+import { writeStatus } from './write-status.ts'
 
 export interface SigningSettings {
   readonly signer: RequestSigner
@@ -30,9 +28,8 @@ const shortestSeconds = 600
  * signer does not allow gets the condition Failed, as in Kubernetes. Requests of other signers are left to these.
  */
 export function createSigningController(kit: ControllerContext, settings: SigningSettings): Component {
-  const { caches, client, dialect, metrics, log, types } = kit
+  const { caches, dialect, metrics, log, types } = kit
   const requests = caches.of(types.signingRequests)
-  const target = writeTarget(client, caches, [noted(types.signingRequests)])
   return new Controller({
     name: 'csrsigning',
     watches: [watchKeys(requests, (request) => (isDue(request) ? [keyOf(request)] : []))],
@@ -41,10 +38,7 @@ export function createSigningController(kit: ControllerContext, settings: Signin
       const faultOf = request && rulesOf(request, dialect.signers)
       if (request === undefined || faultOf === undefined || !isDue(request)) return undefined
       const status = await answer(request, faultOf, settings)
-      const { uid, resourceVersion } = request.metadata
-      const patch = { metadata: { uid, resourceVersion }, status }
-      const name = nameOf(types.signingRequests.resource, request)
-      await applyWrites(target, [{ verb: 'patch', target: name, patch, subresource: 'status' }], signal)
+      await writeStatus(kit, request, { subresource: 'status', status }, signal)
       return undefined
     },
     metrics,
