@@ -87,7 +87,7 @@ function programsOf({ cluster }: ConformanceRun): readonly string[] {
 
 function prepare(run: ConformanceRun): void {
   mkdirSync(work, { recursive: true })
-  if (run.cluster !== undefined) runScript('install.sh')
+  runScript('install.sh', run.cluster === undefined ? ['kubectl'] : [])
   runScript('build.sh', programsOf(run))
   if (run.cluster !== undefined && !existsSync(join(work, 'images/.ready'))) runScript('images.sh')
 }
@@ -103,15 +103,6 @@ function bringUp({ cluster }: ConformanceRun): void {
     NODES: String(cluster.nodes),
     AGENT_OPTIONS: cluster.agentOptions ?? '',
   })
-}
-
-function takeDown({ cluster }: ConformanceRun): void {
-  if (cluster !== undefined) {
-    runScript('down.sh')
-    return
-  }
-  const pid = Number(readFileSync(join(work, 'state/server.pid'), 'utf8'))
-  if (pid > 1) process.kill(pid, 'SIGTERM')
 }
 
 /** Outcomes of a run as they were left, so that a run that was cut off goes on where it ended. */
@@ -152,10 +143,10 @@ async function runAll(options: Options, place: SuitePlace): Promise<readonly Out
     console.error(`conformance: ${index + 1} of ${batches.length} batches: ${JSON.stringify(countStates(outcomes))}`)
   }
   const beside = batches.filter(([, [name = '']]) => !isSerial(name)).values()
-  const work = async () => {
+  const runNext = async () => {
     for (const each of beside) await runOne(each)
   }
-  await Promise.all(Array.from({ length: options.parallel }, work))
+  await Promise.all(Array.from({ length: options.parallel }, runNext))
   for (const each of batches.filter(([, [name = '']]) => isSerial(name))) await runOne(each)
   return outcomes
 }
@@ -173,5 +164,5 @@ try {
   console.log(readFileSync(join(results, 'report.md'), 'utf8'))
   process.exitCode = outcomes.some(({ state }) => state !== 'passed' && state !== 'skipped') ? 1 : 0
 } finally {
-  if (!options.isKept) takeDown(options.run)
+  if (!options.isKept) runScript('down.sh')
 }

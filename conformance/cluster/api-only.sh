@@ -1,14 +1,21 @@
 #!/bin/sh
 # For tests that run no container: `platnet server` on loopback with one Node object that is Ready and has no kubelet. `sh api-only.sh`;
-# `kill $(cat $WORK/state/server.pid)` ends it.
+# `sh down.sh` ends it.
 #   WORK, PLATNET as in up.sh;  PORT  of the API server, on loopback;  SERVER_OPTIONS
 set -eu
+here=$(cd "$(dirname "$0")" && pwd)
 WORK=$(cd "$WORK" && pwd)
 PLATNET=$(cd "$PLATNET" && pwd)
 PORT=${PORT:-27643}
+export WORK
 state=$WORK/state
+for each in pid server.pid; do
+  test ! -e "$state/$each" || { echo "conformance: $state/$each exists: run down.sh first" >&2; exit 1; }
+done
 rm -rf "$state"
 mkdir -p "$state/logs"
+# A server that does not come up is ended.
+trap 'status=$?; test "$status" = 0 || sh "$here/down.sh"; exit "$status"' EXIT
 # shellcheck disable=SC2086 # one word an option
 setsid "$PLATNET/scripts/platnet" server --data-dir "$state/platnet" --secure-port "$PORT" --bind-address 127.0.0.1 --dialect kubernetes \
   --controller-manager-port $((PORT + 1)) --scheduler-port $((PORT + 2)) --node-monitor-grace-period 24h ${SERVER_OPTIONS:-} \

@@ -1,8 +1,9 @@
 #!/bin/sh
-# Installs the Debian packages that a real node and its images need.
+# Installs the Debian packages that a real node and its images need, or those of the named programs: `sh install.sh [PROGRAM...]`.
 set -eu
 missing=''
 while IFS='|' read -r program package; do
+  case " ${*:-$program} " in *" $program "*) ;; *) continue ;; esac
   PATH=$PATH:/usr/sbin:/sbin command -v "$program" >/dev/null 2>&1 || missing="$missing $package"
 done <<END
 containerd|containerd

@@ -18,9 +18,13 @@ PATH=$PATH:/usr/sbin:/sbin
 export WORK PLATNET CONTROL PLANE PATH
 state=$WORK/state
 api=https://192.168.77.2:6443
-test ! -e "$state/pid" || { echo "conformance: $state/pid exists: run down.sh first" >&2; exit 1; }
+for each in pid server.pid; do
+  test ! -e "$state/$each" || { echo "conformance: $state/$each exists: run down.sh first" >&2; exit 1; }
+done
 rm -rf "$state" "$WORK/node2"
 mkdir -p "$state/logs"
+# A cluster that does not come up is taken down.
+trap 'status=$?; test "$status" = 0 || CGROUP=$CGROUP sh "$here/down.sh"; exit "$status"' EXIT
 
 fail() { echo "conformance: $*" >&2; exit 1; }
 # until_true WHAT COMMAND...: a minute at most.

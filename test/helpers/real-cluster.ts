@@ -33,10 +33,7 @@ export class RealCluster implements AsyncDisposable {
     const cluster = new RealCluster(settings)
     await cluster.#script('install.sh')
     if (!existsSync(join(conformanceFolder, 'images/.ready'))) await cluster.#script('images.sh')
-    await cluster.#script('up.sh').catch(async (error) => {
-      await cluster[Symbol.asyncDispose]()
-      throw error
-    })
+    await cluster.#script('up.sh')
     return cluster
   }
 
