@@ -54,7 +54,7 @@ export function countSize({ ofPort }: SizeCount, frontends: readonly Frontend[],
   }, 0)
 }
 
-/** What a port has of its Service, whether it is planned or not. */
+/** The part of a port's size that its Service says, planned or not. */
 type OfService = Pick<Frontend, 'externalIps' | 'loadBalancerVips' | 'sourceRanges' | 'affinity'>
 
 /** Returns the size of a port with so many endpoints. */
