@@ -9,4 +9,5 @@ export { accessByServer, type ClusterAccess, KubeconfigError, loadKubeconfig } f
 export { listPages, type ObjectList } from './list-pages.ts'
 export { clientMetrics, collectFollowed, createRequestObserver } from './metrics.ts'
 export type { ApiResource, Collection, ObjectRef } from './resource-path.ts'
+export { SharedInformer } from './shared-informer.ts'
 export { parseWireObject, type WireObject } from './wire-object.ts'

@@ -14,7 +14,12 @@ import {
   ingressPlane,
   ReportedProblems,
 } from '../../src/node/ingress/index.ts'
-import { AppliedRevisions, createStateSources, LiveNodeState } from '../../src/node/state/index.ts'
+import {
+  AppliedRevisions,
+  createSharedInformers,
+  createStateSources,
+  LiveNodeState,
+} from '../../src/node/state/index.ts'
 import { createMetrics, silentLogger } from '../../src/observe/index.ts'
 import { startTestServer, type TestServer, testToken } from './api-server.ts'
 import { IngressLab } from './in-process-ingress.ts'
@@ -71,7 +76,8 @@ export async function startPlaneLab(context: TestContext, options: PlaneLabOptio
     for (const [key, { reason, message }] of problems.takeUnrecorded()) record(key, reason, message)
   }
   const annotation = dialect.annotations.ingressAddresses
-  const nodes = new IngressNodes({ client, annotation, onChange: check, log, timing })
+  const shared = createSharedInformers({ client, dialect, log, timing })
+  const nodes = new IngressNodes({ nodes: shared.nodes, annotation, onChange: check })
   const group = dialect.groups.networking
   const writer = new IngressStatusWriter({
     ...{ client, group, nodeName, plan, objects, nodes, log },

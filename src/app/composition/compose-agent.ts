@@ -22,6 +22,7 @@ import {
   AppliedRevisions,
   ClusterAddresses,
   ClusterAddressWatch,
+  createSharedInformers,
   createStateSources,
   LiveNodeState,
 } from '../../node/state/index.ts'
@@ -140,7 +141,7 @@ async function composePlanes(core: PlaneParts, access: ClusterAccess): Promise<P
   }
 }
 
-interface SourceParts extends Planes, Omit<PodsParts, 'dialect' | 'onNetwork'> {}
+interface SourceParts extends Planes, Omit<PodsParts, 'dialect' | 'shared' | 'onNetwork'> {}
 
 /** Composes what watches the API. The inputs of rules are listed in parallel; all other informers wait for them. */
 function composeSources(
@@ -149,20 +150,21 @@ function composeSources(
 ): readonly (readonly Component[])[] {
   const { context, client, state, addresses } = parts
   const log = context.logging.logger('platform_kubelet').child('client')
+  const shared = createSharedInformers({ client, dialect, log, tracer: context.tracer })
   const registration = composeRegistration(context, client, dialect)
   const onNetwork = (network: NodeNetwork): void => registration?.setNetwork(network)
   const rulesInputs = [
     ...createStateSources({ client, dialect, state, log, tracer: context.tracer }),
     new ClusterAddressWatch({ client, dialect, addresses, log }),
     ...(proxy?.createSources(dialect) ?? []),
-    ...(policy?.createSources(dialect) ?? []),
-    ...(ingress?.createSources(dialect) ?? []),
+    ...(policy?.createSources(dialect, shared) ?? []),
+    ...(ingress?.createSources(dialect, shared) ?? []),
   ]
   return [
     rulesInputs,
     ...(registration ? [[registration]] : []),
-    ...(dns?.createSources(dialect) ?? []).map((source) => [source]),
-    ...composePods({ ...parts, dialect, onNetwork }).map((source) => [source]),
+    ...(dns?.createSources(dialect, shared) ?? []).map((source) => [source]),
+    ...composePods({ ...parts, dialect, shared, onNetwork }).map((source) => [source]),
   ]
 }
 

@@ -3,8 +3,8 @@ import type { Run } from '../../host/index.ts'
 import type { Component } from '../../loop/component.ts'
 import type { Dialect } from '../../model/dialect.ts'
 import type { ControlAnswer } from '../../node/control/index.ts'
-import { createDnsSources, DnsFormatError, DnsPlane } from '../../node/dns/index.ts'
-import type { AppliedRevisions, LiveNodeState } from '../../node/state/index.ts'
+import { createDnsSources, DnsFormatError, DnsPlane, type DnsSourceParts } from '../../node/dns/index.ts'
+import type { AppliedRevisions, LiveNodeState, SharedInformers } from '../../node/state/index.ts'
 import type { AppContext } from '../context.ts'
 import { findMachineInfo } from './machine-info.ts'
 import { findNodeName } from './node-identity.ts'
@@ -15,7 +15,7 @@ export interface DnsSide {
   /** Answers the questions of `platnet dns query` in the running agent. */
   readonly questions: { readonly '/dns/explain': (query: URLSearchParams) => Promise<ControlAnswer> }
   /** Creates the informers of DNS and the objects that it maintains in the API, for the server's dialect. */
-  createSources(dialect: Dialect): readonly Component[]
+  createSources(dialect: Dialect, shared: SharedInformers): readonly Component[]
 }
 
 interface DnsParts {
@@ -32,7 +32,7 @@ export function composeDns({ context, client, state, applied, run }: DnsParts): 
   return {
     plane,
     questions: { '/dns/explain': (query) => answerExplain(plane, query) },
-    createSources: (dialect) => createSources(context, plane, { client, dialect }),
+    createSources: (dialect, shared) => createSources(context, plane, { client, dialect, shared }),
   }
 }
 
@@ -68,7 +68,7 @@ function createPlane(
 function createSources(
   context: AppContext,
   plane: DnsPlane,
-  { client, dialect }: { readonly client: ApiClient; readonly dialect: Dialect },
+  parts: Pick<DnsSourceParts, 'client' | 'dialect' | 'shared'>,
 ): readonly Component[] {
   const { app, node, dns } = context.options.values
   const nodeName = findNodeName(node.nodeName)
@@ -76,7 +76,7 @@ function createSources(
   const log = context.logging.logger('platform_dns').child('client')
   const makesObjects = app.components.includes('registration')
   const { clusterDns } = dns
-  return createDnsSources({ client, dialect, plane, nodeName, nodeAddress, clusterDns, makesObjects, log })
+  return createDnsSources({ ...parts, plane, nodeName, nodeAddress, clusterDns, makesObjects, log })
 }
 
 async function answerExplain(plane: DnsPlane, query: URLSearchParams): Promise<ControlAnswer> {

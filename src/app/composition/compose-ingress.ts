@@ -1,5 +1,5 @@
 import { join, resolve } from 'node:path'
-import { type ApiClient, ApiEventRecorder } from '../../client/index.ts'
+import { type ApiClient, ApiEventRecorder, type SharedInformer } from '../../client/index.ts'
 import type { ListenAddress } from '../../config/index.ts'
 import type { Component, Health } from '../../loop/component.ts'
 import { type ObjectKey, splitObjectKey } from '../../model/api-object.ts'
@@ -30,7 +30,7 @@ import {
   type UrlExplanation,
 } from '../../node/ingress/index.ts'
 import { NodeAnnotation } from '../../node/registration/index.ts'
-import type { AppliedRevisions, LiveNodeState } from '../../node/state/index.ts'
+import type { AppliedRevisions, LiveNodeState, SharedInformers } from '../../node/state/index.ts'
 import type { Logger } from '../../observe/index.ts'
 import type { AppContext } from '../context.ts'
 import { ensureIngressCertificate } from './cluster-files.ts'
@@ -47,7 +47,7 @@ export interface IngressSide {
   /** Undefined until the Ingresses have been read. */
   explain(url: AskedUrl): UrlExplanation | undefined
   /** Creates plane, informers and status writer for the server's dialect. */
-  createSources(dialect: Dialect): readonly Component[]
+  createSources(dialect: Dialect, shared: SharedInformers): readonly Component[]
 }
 
 export interface IngressSources {
@@ -80,8 +80,8 @@ export async function composeIngress(sources: IngressSources): Promise<IngressSi
     components: [besidePlane(driver, () => live?.plane.health())],
     status: () => live?.plane.status(),
     explain: (url) => live && explain(live, shared.state, url),
-    createSources: (dialect) => {
-      const { components, ...made } = createSources(shared, dialect)
+    createSources: (dialect, { nodes }) => {
+      const { components, ...made } = createSources(shared, dialect, nodes)
       live = made
       return components
     },
@@ -176,7 +176,7 @@ async function findDefaultCertificate(dataDir: string): Promise<TlsSecret | unde
   return readTlsSecret({ metadata: { namespace: 'platnet', name: 'self-signed' }, data }).value
 }
 
-function createSources(shared: Shared, dialect: Dialect) {
+function createSources(shared: Shared, dialect: Dialect, nodesOfCluster: SharedInformer) {
   const { context, client, state: nodeState, applied, driver, metrics, log } = shared
   const { ingress, node } = context.options.values
   const nodeName = findNodeName(node.nodeName)
@@ -189,7 +189,7 @@ function createSources(shared: Shared, dialect: Dialect) {
   }
   const clientLog = log.child('client')
   const annotation = dialect.annotations.ingressAddresses
-  const nodes = new IngressNodes({ client, annotation, onChange, log: clientLog })
+  const nodes = new IngressNodes({ nodes: nodesOfCluster, annotation, onChange })
   const group = dialect.groups.networking
   const writer = new IngressStatusWriter({ client, group, nodeName, plan, objects, nodes, log: log.child('status') })
   const watches = new IngressWatches({ client, dialect, objects, log: clientLog })

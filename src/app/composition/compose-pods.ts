@@ -26,7 +26,7 @@ import {
 } from '../../node/pods/index.ts'
 import type { NodeNetwork } from '../../node/registration/index.ts'
 import { createRoutesMetrics, RoutesPlane } from '../../node/routes/index.ts'
-import type { AppliedRevisions, ClusterAddresses, LiveNodeState } from '../../node/state/index.ts'
+import type { AppliedRevisions, ClusterAddresses, LiveNodeState, SharedInformers } from '../../node/state/index.ts'
 import type { Logger } from '../../observe/index.ts'
 import type { AppContext, Options } from '../context.ts'
 import { offerPackagedPlugins, shippedCniDir } from './cni-plugins.ts'
@@ -40,6 +40,7 @@ export interface PodsParts {
   readonly context: AppContext
   readonly client: ApiClient
   readonly dialect: Dialect
+  readonly shared: SharedInformers
   readonly state: LiveNodeState
   readonly applied: AppliedRevisions
   readonly addresses: ClusterAddresses
@@ -76,7 +77,7 @@ interface NetworkParts {
 }
 
 function composeRoutes(
-  { context, client, addresses, run }: PodsParts,
+  { context, shared, addresses, run }: PodsParts,
   { installs, leadsToOthers }: NetworkParts,
   probe: Probe,
 ): Component {
@@ -96,7 +97,7 @@ function composeRoutes(
     if (outcome === 'written') await offerForOthers(cni.cniBinDir, log)
   }
   return new RoutesPlane({
-    client,
+    nodesOfCluster: shared.nodes,
     nodeName: findNodeName(node.nodeName),
     mode,
     clusterCidrs: node.clusterCidr,
@@ -125,7 +126,7 @@ async function offerForOthers(binDirs: readonly string[], log: Logger): Promise<
 
 /** Composes the pods plane and the watch of their network. */
 function composePlane(parts: PodsParts, probe: Probe): readonly Component[] {
-  const { context, client, dialect, state, applied, run, onNetwork } = parts
+  const { context, client, dialect, shared, state, applied, run, onNetwork } = parts
   const { node, cni, dns, pods } = context.options.values
   const log = context.logging.logger('platform_kubelet').child('pods')
   const nodeName = findNodeName(node.nodeName)
@@ -146,6 +147,7 @@ function composePlane(parts: PodsParts, probe: Probe): readonly Component[] {
   const namespaces = new NetnsMaker(run)
   const plane = new PodsPlane({
     client,
+    namespaces: shared.namespaces,
     dialect,
     nodeName,
     hostIps,

@@ -32,6 +32,7 @@ import {
 } from '../../node/policy/index.ts'
 import { NodeWatch } from '../../node/proxy/index.ts'
 import { DriftWatch, detectIptables, type Flavour, Iptables, RulesError, RulesWriter } from '../../node/rules/index.ts'
+import type { SharedInformers } from '../../node/state/index.ts'
 import type { Logger } from '../../observe/index.ts'
 import type { AppContext } from '../context.ts'
 import type { AgentCore } from './agent-core.ts'
@@ -48,7 +49,7 @@ export interface PolicySide {
   readonly families: readonly Pick<PolicyFamily, 'family' | 'writer'>[]
   readonly explainer: PolicyExplainer
   /** Creates the informers for the server's dialect. */
-  createSources(dialect: Dialect): readonly Component[]
+  createSources(dialect: Dialect, shared: SharedInformers): readonly Component[]
 }
 
 interface PolicyFamily {
@@ -118,12 +119,20 @@ export async function composePolicy(sources: AgentCore): Promise<PolicySide> {
     plane,
     families,
     explainer: composeExplainer({ families, plane, state, nodeName, lookup: () => lookup }),
-    createSources: (dialect) => {
+    createSources: (dialect, { namespaces }) => {
       events.setDialect(dialect)
       lookup = createClusterLookup(client, dialect, nodeName)
       const parts = { client, dialect, nodeName, log: log.child('client') }
       const onTrace: PolicyPlane['addTrace'] = (trace) => plane.addTrace(trace)
-      const watches = new PolicyWatches({ ...parts, state, lists, problems, tracer: context.tracer, onTrace })
+      const watches = new PolicyWatches({
+        ...parts,
+        namespaces,
+        state,
+        lists,
+        problems,
+        tracer: context.tracer,
+        onTrace,
+      })
       return [watches, ...composeNodeWatch(shared, { families, plane, lists }, parts)]
     },
   }

@@ -1,5 +1,5 @@
 export { ClusterDnsAddresses } from './bind/cluster-dns-addresses.ts'
 export { clusterDnsPod, dnsMirror } from './kube-dns/plan.ts'
 export { DnsPlane } from './plane/plane.ts'
-export { createDnsSources } from './sources/sources.ts'
+export { createDnsSources, type DnsSourceParts } from './sources/sources.ts'
 export { DnsFormatError } from './wire/errors.ts'

@@ -1,8 +1,7 @@
 import { z } from 'zod'
-import { type ApiClient, Informer, type InformerTiming } from '../../client/index.ts'
+import type { SharedInformer } from '../../client/index.ts'
 import type { Component, Health } from '../../loop/component.ts'
 import { type Ip, parseIp } from '../../model/ip.ts'
-import type { Logger } from '../../observe/index.ts'
 import { CollectionFeed } from './collection-feed.ts'
 
 const nodeSchema = z.object({
@@ -11,27 +10,25 @@ const nodeSchema = z.object({
 })
 
 export interface IngressNodesParts {
-  readonly client: ApiClient
+  readonly nodes: SharedInformer
   /** The annotation with the addresses on which a Node serves Ingresses. */
   readonly annotation: string
   readonly onChange: () => void
-  readonly log: Logger
-  readonly timing?: Partial<InformerTiming>
 }
 
 /** Follows the Nodes that serve Ingresses: those that are Ready and have the annotation. */
 export class IngressNodes implements Component {
   readonly name = 'ingress-nodes'
-  readonly #informer: Informer
+  readonly #source: Component
   readonly #nodes = new Map<string, readonly Ip[]>()
   readonly #stopping = new AbortController()
   #isListed = false
 
-  constructor({ client, annotation, onChange, log, timing }: IngressNodesParts) {
+  constructor({ nodes, annotation, onChange }: IngressNodesParts) {
     const feed = new CollectionFeed({
       read: (object) => readAddresses(object, annotation),
-      store: (nodes) => {
-        for (const [name, addresses] of nodes) this.#set(name, addresses)
+      store: (changed) => {
+        for (const [name, addresses] of changed) this.#set(name, addresses)
         if (this.#isListed) onChange()
       },
       onListed: () => {
@@ -39,22 +36,21 @@ export class IngressNodes implements Component {
         onChange()
       },
     })
-    const collection = { resource: { group: '', version: 'v1', resource: 'nodes' } }
-    this.#informer = new Informer({ client, collection, handler: feed, log, ...(timing && { timing }) })
+    this.#source = nodes.follow(feed)
   }
 
   /** It never waits for the server. */
   async start(): Promise<void> {
-    this.#informer.start({ signal: this.#stopping.signal }).catch(() => {})
+    this.#source.start({ signal: this.#stopping.signal }).catch(() => {})
   }
 
-  async stop(): Promise<void> {
+  async stop(scope: { signal: AbortSignal }): Promise<void> {
     this.#stopping.abort()
-    await this.#informer.stop()
+    await this.#source.stop(scope)
   }
 
   health(): Health {
-    return this.#informer.health()
+    return this.#source.health()
   }
 
   /** The place of a node among those that serve, by name; undefined where it is none of them or they are not known yet. */

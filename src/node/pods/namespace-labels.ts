@@ -1,14 +1,12 @@
 import { z } from 'zod'
-import { type ApiClient, Informer, type WireObject } from '../../client/index.ts'
+import type { SharedInformer, WireObject } from '../../client/index.ts'
 import type { Component, Health } from '../../loop/component.ts'
-import type { Logger } from '../../observe/index.ts'
 import type { Labels } from './pod-permission.ts'
 
 export interface NamespaceLabelsParts {
-  readonly client: ApiClient
+  readonly namespaces: SharedInformer
   /** Called with the name of a namespace whose labels may have changed. */
   readonly onChange: (namespace: string) => void
-  readonly log: Logger
 }
 
 const labelsSchema = z.object({ metadata: z.object({ labels: z.record(z.string(), z.string()).nullish() }) })
@@ -16,29 +14,24 @@ const labelsSchema = z.object({ metadata: z.object({ labels: z.record(z.string()
 /** Follows the labels of all namespaces through the API. */
 export class NamespaceLabels implements Component {
   readonly name = 'namespace-labels'
-  readonly #informer: Informer
+  readonly #source: Component
   readonly #labels = new Map<string, Labels>()
 
-  constructor({ client, onChange, log }: NamespaceLabelsParts) {
-    this.#informer = new Informer({
-      client,
-      collection: { resource: { group: '', version: 'v1', resource: 'namespaces' } },
-      handler: {
-        onReplace: (items) => {
-          const before = [...this.#labels.keys()]
-          this.#labels.clear()
-          for (const item of items) this.#labels.set(item.metadata.name, labelsIn(item))
-          for (const name of new Set([...before, ...this.#labels.keys()])) onChange(name)
-        },
-        onEvent: (type, item) => {
-          const { name } = item.metadata
-          if (type === 'DELETED') this.#labels.delete(name)
-          else this.#labels.set(name, labelsIn(item))
-          onChange(name)
-        },
-        onProgress: () => {},
+  constructor({ namespaces, onChange }: NamespaceLabelsParts) {
+    this.#source = namespaces.follow({
+      onReplace: (items) => {
+        const before = [...this.#labels.keys()]
+        this.#labels.clear()
+        for (const item of items) this.#labels.set(item.metadata.name, labelsIn(item))
+        for (const name of new Set([...before, ...this.#labels.keys()])) onChange(name)
       },
-      log,
+      onEvent: (type, item) => {
+        const { name } = item.metadata
+        if (type === 'DELETED') this.#labels.delete(name)
+        else this.#labels.set(name, labelsIn(item))
+        onChange(name)
+      },
+      onProgress: () => {},
     })
   }
 
@@ -49,15 +42,15 @@ export class NamespaceLabels implements Component {
 
   /** Resolves after the first list. */
   async start(scope: { signal: AbortSignal }): Promise<void> {
-    await this.#informer.start(scope)
+    await this.#source.start(scope)
   }
 
-  async stop(): Promise<void> {
-    await this.#informer.stop()
+  async stop(scope: { signal: AbortSignal }): Promise<void> {
+    await this.#source.stop(scope)
   }
 
   health(): Health {
-    return this.#informer.health()
+    return this.#source.health()
   }
 }
 

@@ -8,6 +8,7 @@ import {
   Informer,
   type InformerHandler,
   type ObjectIdentity,
+  type SharedInformer,
   type WireObject,
 } from '../../client/index.ts'
 import type { Component, Health } from '../../loop/component.ts'
@@ -35,6 +36,7 @@ import { VolumeKeeper } from './volumes/volume-keeper.ts'
 
 export interface PodsPlaneParts {
   readonly client: ApiClient
+  readonly namespaces: SharedInformer
   readonly dialect: Dialect
   readonly nodeName: string
   readonly hostIps: readonly [Ip, ...Ip[]]
@@ -85,9 +87,8 @@ export class PodsPlane implements Component {
       onTrouble: (pod, error) => this.#reportStaleVolumes(pod, error),
     })
     this.#namespaces = new NamespaceLabels({
-      client: parts.client,
+      namespaces: parts.namespaces,
       onChange: (namespace) => this.#wake(namespace),
-      log: parts.log.child('client'),
     })
     this.#informer = new Informer({
       client: parts.client,
@@ -129,7 +130,7 @@ export class PodsPlane implements Component {
 
   /** Ends the work on all pods. Their processes go on. */
   async stop(scope: { signal: AbortSignal }): Promise<void> {
-    await Promise.all([this.#informer.stop(), this.#namespaces.stop()])
+    await Promise.all([this.#informer.stop(), this.#namespaces.stop(scope)])
     await Promise.all(this.#workers.values().map((worker) => worker.stop(scope)))
     await this.#volumes.stop()
   }

@@ -1,4 +1,11 @@
-import { type ApiClient, type Collection, Informer, type InformerTiming } from '../../client/index.ts'
+import {
+  type ApiClient,
+  type Collection,
+  Informer,
+  type InformerHandler,
+  type InformerTiming,
+  type SharedInformer,
+} from '../../client/index.ts'
 import type { Component, Health } from '../../loop/component.ts'
 import type { ObjectKey } from '../../model/api-object.ts'
 import type { Dialect } from '../../model/dialect.ts'
@@ -15,6 +22,7 @@ import { readNetworkPolicy, unreadablePolicy } from './read-network-policy.ts'
 
 export interface PolicyWatchesParts {
   readonly client: ApiClient
+  readonly namespaces: SharedInformer
   readonly dialect: Dialect
   readonly nodeName: string
   readonly state: ClusterState
@@ -30,7 +38,7 @@ export interface PolicyWatchesParts {
 }
 
 interface Watch {
-  readonly informer: Informer
+  readonly source: Component
   readonly clear: () => void
   /** Set while nothing needs it. */
   dropTimer?: NodeJS.Timeout | undefined
@@ -73,11 +81,11 @@ export class PolicyWatches implements Component {
     }
   }
 
-  async stop(): Promise<void> {
+  async stop(scope: { signal: AbortSignal }): Promise<void> {
     this.#unsubscribe()
     this.#stopping.abort()
     for (const { dropTimer } of this.#watches.values()) clearTimeout(dropTimer)
-    await Promise.all([...this.#watches.values()].map(({ informer }) => informer.stop()))
+    await Promise.all([...this.#watches.values()].map(({ source }) => source.stop(scope)))
   }
 
   /** The names of the collections that are followed. */
@@ -86,7 +94,7 @@ export class PolicyWatches implements Component {
   }
 
   health(): Health {
-    const reports = Array.from(this.#watches, ([name, { informer }]) => ({ name, health: informer.health() }))
+    const reports = Array.from(this.#watches, ([name, { source }]) => ({ name, health: source.health() }))
     const worst = reports.find(({ health }) => health.level !== 'ok')
     if (worst) return { ...worst.health, message: `${worst.name}: ${worst.health.message}` }
     return { level: 'ok', message: `followed: ${this.followed().join(', ')}`, sinceMs: 0 }
@@ -103,15 +111,16 @@ export class PolicyWatches implements Component {
   }
 
   #followNamespaces(): void {
-    const { state } = this.#parts
+    const { state, namespaces, log } = this.#parts
     const feed = {
       read: (object: unknown) => {
         const { value, problems } = readNamespace(object)
         return { value: value?.labels, problems }
       },
-      store: (namespaces: ReadonlyMap<string, Labels | undefined>) => state.setNamespaces(namespaces),
+      store: (changed: ReadonlyMap<string, Labels | undefined>) => state.setNamespaces(changed),
     }
-    this.#follow('namespaces', collection('', 'namespaces'), feed, { content: 'metadata' })
+    const parts = this.#feedParts('namespaces', log.child('namespaces'))
+    this.#add('namespaces', new ObjectFeed({ ...parts, ...feed }), (handler) => namespaces.follow(handler))
   }
 
   #followPods(name: string, { namespace, fieldSelector }: { namespace?: string; fieldSelector?: string }): void {
@@ -149,21 +158,31 @@ export class PolicyWatches implements Component {
     feed: Pick<ObjectFeedParts<Value>, 'read' | 'standIn' | 'store' | 'onProblems'>,
     options: Pick<ConstructorParameters<typeof Informer>[0], 'content' | 'fieldSelector' | 'reduce'> = {},
   ): void {
-    const { client, lists, timing, tracer, onTrace } = this.#parts
+    const { client, timing, tracer } = this.#parts
     const log = this.#parts.log.child(followed.resource.resource)
-    const handler = new ObjectFeed<Value>({ name, lists, log, onTrace, ...feed })
-    const informer = new Informer({
-      client,
-      collection: followed,
-      handler,
-      log,
-      tracer,
-      ...options,
-      ...(timing !== undefined && { timing }),
-    })
-    this.#watches.set(name, { informer, clear: () => handler.clear() })
-    lists.want(name)
-    informer.start({ signal: this.#stopping.signal }).catch(() => {})
+    const create = (handler: InformerHandler) =>
+      new Informer({
+        client,
+        collection: followed,
+        handler,
+        log,
+        tracer,
+        ...options,
+        ...(timing !== undefined && { timing }),
+      })
+    this.#add(name, new ObjectFeed<Value>({ ...this.#feedParts(name, log), ...feed }), create)
+  }
+
+  #feedParts(name: string, log: Logger): Pick<ObjectFeedParts<unknown>, 'name' | 'lists' | 'log' | 'onTrace'> {
+    const { lists, onTrace } = this.#parts
+    return { name, lists, log, onTrace }
+  }
+
+  #add<Value>(name: string, handler: ObjectFeed<Value>, create: (handler: InformerHandler) => Component): void {
+    const source = create(handler)
+    this.#watches.set(name, { source, clear: () => handler.clear() })
+    this.#parts.lists.want(name)
+    source.start({ signal: this.#stopping.signal }).catch(() => {})
   }
 
   /** Once for all changes of one turn, and before any rule is written for them. */
@@ -203,7 +222,7 @@ export class PolicyWatches implements Component {
     const { lists, dropAfterMs = defaultDropAfterMs } = this.#parts
     watch.dropTimer ??= setTimeout(() => {
       this.#watches.delete(name)
-      void watch.informer.stop()
+      void watch.source.stop({ signal: this.#stopping.signal })
       lists.drop(name)
       watch.clear()
     }, dropAfterMs)

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { type ApiClient, Informer } from '../../client/index.ts'
+import type { SharedInformer } from '../../client/index.ts'
 import type { Run } from '../../host/index.ts'
 import { Backoff } from '../../loop/backoff.ts'
 import { BoundedFrequencyRunner } from '../../loop/bounded-frequency-runner.ts'
@@ -21,7 +21,7 @@ interface ServiceNetworks {
 }
 
 export interface RoutesPlaneParts {
-  readonly client: ApiClient
+  readonly nodesOfCluster: SharedInformer
   readonly nodeName: string
   readonly mode: RouteMode
   readonly clusterCidrs: readonly Cidr[]
@@ -47,7 +47,7 @@ export class RoutesPlane implements Component {
   readonly name = 'routes'
   readonly #parts: RoutesPlaneParts
   readonly #nodes = new Map<string, NetworkNode>()
-  readonly #informer: Informer
+  readonly #source: Component
   readonly #flight: BoundedFrequencyRunner
   #applied: RoutePlan | undefined
   #ownCidrs: readonly Cidr[] = []
@@ -62,22 +62,17 @@ export class RoutesPlane implements Component {
       backoff: new Backoff({ baseMs: 500, maxMs: 30_000 }),
       onError: (error) => this.#onTrouble(error),
     })
-    this.#informer = new Informer({
-      client: parts.client,
-      collection: { resource: { group: '', version: 'v1', resource: 'nodes' } },
-      handler: {
-        onReplace: (items) => {
-          this.#nodes.clear()
-          for (const item of items) this.#take(item)
-          this.#flight.request()
-        },
-        onEvent: (type, object) => {
-          const isChange = type === 'DELETED' ? this.#nodes.delete(object.metadata.name) : this.#take(object)
-          if (isChange) this.#flight.request()
-        },
-        onProgress: () => {},
+    this.#source = parts.nodesOfCluster.follow({
+      onReplace: (items) => {
+        this.#nodes.clear()
+        for (const item of items) this.#take(item)
+        this.#flight.request()
       },
-      log: parts.log.child('client'),
+      onEvent: (type, object) => {
+        const isChange = type === 'DELETED' ? this.#nodes.delete(object.metadata.name) : this.#take(object)
+        if (isChange) this.#flight.request()
+      },
+      onProgress: () => {},
     })
   }
 
@@ -89,14 +84,14 @@ export class RoutesPlane implements Component {
     const { addresses } = this.#parts
     this.#unsubscribe = addresses.subscribe(() => this.#flight.request())
     await addresses.want('servicecidrs')
-    await this.#informer.start(scope)
+    await this.#source.start(scope)
   }
 
   /** Stops; the routes stay, so that traffic between pods continues. */
   async stop(scope: { signal: AbortSignal }): Promise<void> {
     this.#unsubscribe()
     clearTimeout(this.#recheckTimer)
-    await this.#informer.stop()
+    await this.#source.stop(scope)
     await this.#flight.stop(scope)
   }
 

@@ -5,6 +5,7 @@ import type { Dialect } from '../../../model/dialect.ts'
 import { type Cidr, hostCidr, type Ip, parseCidr } from '../../../model/ip.ts'
 import { parseWorkloadIp, specialKindIn } from '../../../model/special-addresses.ts'
 import type { Logger } from '../../../observe/index.ts'
+import type { SharedInformers } from '../../state/index.ts'
 import { KubeDnsObjects } from '../kube-dns/kube-dns-objects.ts'
 import type { DnsPlane } from '../plane/plane.ts'
 import { configMapHandler } from './config-map-handler.ts'
@@ -12,6 +13,7 @@ import { createPodSource, createServiceLabelSource, labelsOf } from './on-demand
 
 export interface DnsSourceParts {
   readonly client: ApiClient
+  readonly shared: SharedInformers
   readonly dialect: Dialect
   readonly plane: Pick<DnsPlane, 'feed' | 'changeNodes' | 'changeConfigMap' | 'servesNodeAddress'>
   readonly nodeName: string
@@ -32,12 +34,11 @@ const nodeSchema = z.object({
  * and labels of Services while a zone needs them.
  */
 export function createDnsSources(parts: DnsSourceParts): readonly Component[] {
-  const { client, plane, log } = parts
-  const core = (resource: string) => ({ resource: { group: '', version: 'v1', resource } })
-  const configMaps = { ...core('configmaps'), namespace: 'kube-system' }
+  const { client, shared, plane, log } = parts
+  const configMaps = { resource: { group: '', version: 'v1', resource: 'configmaps' }, namespace: 'kube-system' }
   return [
-    new Informer({ client, collection: core('namespaces'), handler: namespaceHandler(plane), log }),
-    new Informer({ client, collection: core('nodes'), handler: nodeHandler(plane), log }),
+    shared.namespaces.follow(namespaceHandler(plane)),
+    shared.nodes.follow(nodeHandler(plane)),
     new Informer({
       client,
       collection: configMaps,

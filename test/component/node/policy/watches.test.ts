@@ -4,6 +4,7 @@ import { ApiClient } from '../../../../src/client/index.ts'
 import { createDialect, type DialectName } from '../../../../src/model/dialect.ts'
 import { ClusterState } from '../../../../src/node/policy/cluster-state.ts'
 import { ListedCollections, PolicyProblems, PolicyWatches } from '../../../../src/node/policy/index.ts'
+import { createSharedInformers } from '../../../../src/node/state/index.ts'
 import { silentLogger } from '../../../../src/observe/index.ts'
 import { startTestServer, type TestServer, testToken } from '../../../helpers/api-server.ts'
 import { until } from '../../../helpers/until.ts'
@@ -26,18 +27,21 @@ async function setUp(context: TestContext, { dialect: name = 'kubernetes' as Dia
     skipTlsVerify: false,
     bearer: { kind: 'token', token },
   })
+  const timing = { backoffBaseMs: 10, backoffMaxMs: 50 }
+  const { namespaces } = createSharedInformers({ client, dialect, log: silentLogger, timing })
   const watches = new PolicyWatches({
     client,
+    namespaces,
     dialect,
     nodeName: 'here',
     state,
     lists,
     problems,
     log: silentLogger,
-    timing: { backoffBaseMs: 10, backoffMaxMs: 50 },
+    timing,
     dropAfterMs: 50,
   })
-  context.after(() => watches.stop())
+  context.after(() => watches.stop({ signal: AbortSignal.timeout(2_000) }))
   const policies = `/apis/${dialect.groups.networking}/v1/namespaces/default/networkpolicies`
   return { server, state, lists, problems, watches, policies }
 }

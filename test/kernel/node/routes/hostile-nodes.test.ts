@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { createDialect } from '../../../../src/model/dialect.ts'
 import { cleanupRoutes } from '../../../../src/node/routes/index.ts'
 import { applyRoutes } from '../../../../src/node/routes/ip-batch.ts'
 import { RoutesPlane } from '../../../../src/node/routes/plane.ts'
-import { ClusterAddresses } from '../../../../src/node/state/index.ts'
+import { ClusterAddresses, createSharedInformers } from '../../../../src/node/state/index.ts'
 import { silentLogger } from '../../../../src/observe/logger.ts'
 import { cidrOf, ipOf } from '../../../helpers/addresses.ts'
 import { startTestServer, type TestServer } from '../../../helpers/api-server.ts'
@@ -13,6 +14,11 @@ import { NetnsLab, skipReason, type TestNetns } from '../../../helpers/netns.ts'
 import { until, untilAsync } from '../../../helpers/until.ts'
 
 /** As the API of another cluster may hold it: ours refuses some of these networks. */
+function nodesOf(server: TestServer) {
+  const dialect = createDialect('kubernetes')
+  return createSharedInformers({ client: clientOfServer(server), dialect, log: silentLogger }).nodes
+}
+
 const hostileNetworks = [
   '0.0.0.0/0',
   '0.0.0.0/1',
@@ -95,7 +101,7 @@ describe('routes that are not ours survive a hostile Node', {
       const foreign = await routes()
       const refusedCounts: number[] = []
       const plane = new RoutesPlane({
-        client: clientOfServer(server),
+        nodesOfCluster: nodesOf(server),
         nodeName: 'self',
         mode,
         clusterCidrs: [cidrOf('10.244.0.0/16'), cidrOf('fd00:10:244::/56')],
@@ -145,7 +151,7 @@ describe('routes that are not ours survive a hostile Node', {
     await netns.exec('ip', 'route', 'add', '10.244.1.0/24', 'via', '192.168.7.3', 'proto', '143')
     const networks: (readonly string[])[] = []
     const plane = new RoutesPlane({
-      client: clientOfServer(server),
+      nodesOfCluster: nodesOf(server),
       nodeName: 'self',
       mode: 'host-gw',
       clusterCidrs: [cidrOf('10.244.0.0/16')],

@@ -6,6 +6,7 @@ import type { ApiClient } from '../../../../src/client/index.ts'
 import { createDialect } from '../../../../src/model/dialect.ts'
 import { PodFolders } from '../../../../src/node/pods/pod-folders.ts'
 import { PodsPlane } from '../../../../src/node/pods/pods-plane.ts'
+import { createSharedInformers } from '../../../../src/node/state/index.ts'
 import { createMetrics } from '../../../../src/observe/index.ts'
 import { ipOf } from '../../../helpers/addresses.ts'
 import { createRecordingLogger } from '../../../helpers/recording-logger.ts'
@@ -24,9 +25,12 @@ test('a node with a kubelet gets no worker: nothing is probed, read, removed or 
     report: () => {},
     forget: () => {},
   } as unknown as ApiClient
+  const dialect = createDialect('kubernetes')
+  const { namespaces } = createSharedInformers({ client, dialect, log })
   const plane = new PodsPlane({
     client,
-    dialect: createDialect('kubernetes'),
+    namespaces,
+    dialect,
     nodeName: 'node-1',
     hostIps: [ipOf('192.0.2.1')],
     folders,
