@@ -18,8 +18,6 @@ export function agentWatches(node: string): readonly AgentWatch[] {
     { path: `${core}/endpoints`, holds: 'nothing' },
     { path: `${networking}/servicecidrs`, holds: 'ranges' },
     { path: `${core}/namespaces`, holds: 'namespaces' },
-    { path: `${core}/namespaces`, holds: 'namespaces' },
-    { path: `${core}/nodes`, holds: 'nodes' },
     { path: `${core}/nodes`, holds: 'nodes' },
     { path: `${core}/nodes?fieldSelector=metadata.name%3D${node}`, holds: 'node' },
     { path: `${core}/namespaces/kube-system/configmaps?fieldSelector=metadata.name%3Dcoredns`, holds: 'nothing' },

@@ -6,6 +6,8 @@ import type { AdminAccess } from '../../test/helpers/platnet-server.ts'
 /** A node: who it is to its server. */
 export interface SimulatedNode {
   readonly name: string
+  /** The number of that server. */
+  readonly server: number
   readonly access: AdminAccess
 }
 
@@ -28,12 +30,17 @@ export interface AgentsFigures {
   /** Until every watch of every agent had all that there was. */
   readonly connectSeconds?: number
   readonly watches?: number
-  /** Per change: from its commit until the first half of the agents had it, and until the last one had it. */
-  readonly medianMs?: readonly number[]
-  readonly lastMs?: readonly number[]
+  /** Per server and change: from its commit until the first half of the server's agents had it, and until the last one had it. */
+  readonly latencies?: readonly FanOut[]
   readonly changes?: number
   /** Events that came to watches, of all changes. */
   readonly events?: number
+}
+
+/** Times in milliseconds from the commit of each change. */
+export interface FanOut {
+  readonly medianMs: readonly number[]
+  readonly lastMs: readonly number[]
 }
 
 /** All simulated agents: one process. */

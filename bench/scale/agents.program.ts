@@ -14,8 +14,10 @@ const connectingAtOnce = 20
 const leases = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases'
 const mergePatch = 'application/merge-patch+json'
 
-/** When each change of a slice came to each agent, by the number of the change. */
-const seenMs: number[][] = []
+/** When each change of a slice came to each agent, by the number of the change and that of the server. */
+const seenMs: number[][][] = []
+/** How many agents each server has. */
+const agentsOf: number[] = []
 let events = 0
 let watches = 0
 let writer: AdminAccess
@@ -33,7 +35,7 @@ async function openWatch(node: SimulatedNode, { path, holds }: AgentWatch, held:
     if (count === initial) ready.resolve()
     if (count <= initial) return
     events += 1
-    if (isMeasured) seenMs[count - initial - 1]?.push(nowMs)
+    if (isMeasured) seenMs[count - initial - 1]?.[node.server]?.push(nowMs)
   })
   if (initial === 0) ready.resolve()
   await ready.promise
@@ -66,6 +68,7 @@ async function keepNode(node: SimulatedNode, place: number): Promise<void> {
 async function connect(order: AgentsOrder): Promise<AgentsFigures> {
   services = order.services
   writer = order.writer
+  for (const { server } of order.nodes) agentsOf[server] = (agentsOf[server] ?? 0) + 1
   const startMs = performance.now()
   const waiting = order.nodes.entries()
   const connectNext = async () => {
@@ -88,7 +91,7 @@ async function change(seconds: number, perSecond: number): Promise<AgentsFigures
   const startMs = performance.now()
   for (let index = 0; index < changes; index++) {
     await sleep(Math.max(0, startMs + (index * 1000) / perSecond - performance.now()))
-    seenMs[written] = []
+    seenMs[written] = agentsOf.map(() => [])
     written += 1
     const number = index % services
     const path = `/apis/discovery.k8s.io/v1/namespaces/default/endpointslices/web-${number}`
@@ -99,24 +102,32 @@ async function change(seconds: number, perSecond: number): Promise<AgentsFigures
     if (code !== 200) throw new Error(`a change was answered with ${code}`)
     answeredMs.push(performance.now())
   }
-  const agents = watches / agentWatches('').length
   const deadlineMs = performance.now() + 10_000
-  const isSeen = () => seenMs.slice(first).every((seen) => seen.length >= agents)
+  const isSeen = () => seenMs.slice(first).every((ofServers) => ofServers.every(isWhole))
   while (!isSeen() && performance.now() < deadlineMs) await sleep(50)
-  const behind = answeredMs.map((answered, index) => behindOf(seenMs[first + index] ?? [], answered, agents))
-  return {
-    medianMs: behind.map(({ medianMs }) => medianMs),
-    lastMs: behind.map(({ lastMs }) => lastMs),
-    changes,
-    events: events - eventsBefore,
-  }
+  const committedMs = answeredMs.map((answered, index) => earliest(answered, seenMs[first + index] ?? []))
+  const latencies = agentsOf.map((_, server) => {
+    const seen = committedMs.map((committed, index) =>
+      behindOf(committed, seenMs[first + index]?.[server] ?? [], server),
+    )
+    return { medianMs: seen.map(({ medianMs }) => medianMs), lastMs: seen.map(({ lastMs }) => lastMs) }
+  })
+  return { latencies, changes, events: events - eventsBefore }
 }
 
-/** A change was committed when its writer or the first agent heard of it, or before; one that not all agents got never ends. */
-function behindOf(seen: readonly number[], answered: number, agents: number) {
-  const committedMs = Math.min(answered, ...seen)
-  const lastMs = seen.length < agents ? Number.POSITIVE_INFINITY : Math.max(...seen) - committedMs
-  return { medianMs: percentile(seen, 0.5) - committedMs, lastMs }
+function isWhole(seen: readonly number[], server: number): boolean {
+  return seen.length >= (agentsOf[server] ?? 0)
+}
+
+/** A change was committed when its writer or the first agent heard of it, or before. */
+function earliest(answered: number, ofServers: readonly (readonly number[])[]): number {
+  return Math.min(answered, ...ofServers.flat())
+}
+
+/** A change that not all agents got never ends. */
+function behindOf(committed: number, seen: readonly number[], server: number) {
+  const lastMs = isWhole(seen, server) ? Math.max(...seen) - committed : Number.POSITIVE_INFINITY
+  return { medianMs: percentile(seen, 0.5) - committed, lastMs }
 }
 
 async function perform(step: AgentsStep): Promise<AgentsFigures> {

@@ -2,8 +2,9 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { ensureClusterCa, issueCertificate } from '../../src/pki/index.ts'
 import { AdminConnection } from '../../test/helpers/admin-connection.ts'
+import { cpuSecondsOf } from '../cpu-seconds.ts'
 import { type BenchReport, type BenchRow, measureAlone, percentile, progress } from '../report.ts'
-import { SimulatedAgents, type SimulatedNode } from './agents-order.ts'
+import { type FanOut, SimulatedAgents, type SimulatedNode } from './agents-order.ts'
 import { coresBetween, openServers, type ScaleServer, type ServerUsage, usageOf } from './servers.ts'
 
 const folder = '.cache/bench-scale'
@@ -40,17 +41,18 @@ async function measure(agents: number): Promise<readonly BenchRow[]> {
     const before = await readAll(servers.list)
     await simulated.perform({ kind: 'rest', seconds })
     const rested = await readAll(servers.list)
+    const etcdBefore = cpuSecondsOf(servers.etcdPids)
     const changing = await simulated.perform({ kind: 'change', seconds, perSecond })
+    const etcdSeconds = cpuSecondsOf(servers.etcdPids) - etcdBefore
     const changed = await readAll(servers.list)
     const name = `${agents} agents, ${servers.list.length === 1 ? 'one server' : `${servers.list.length} servers`}`
     return [
       measureAlone(`${name}: until all watches have all objects`, 's', connectSeconds),
-      ...resourceRows(name, {
-        agents: agents / servers.list.length,
-        events: changing.events ?? 0,
-        ...{ empty, before, rested, changed },
-      }),
-      ...latencyRows(name, changing.medianMs ?? [], changing.lastMs ?? []),
+      ...resourceRows(name, { agents, events: changing.events ?? 0, empty, before, rested, changed }),
+      ...latencyRows(name, changing.latencies ?? []),
+      ...(servers.etcdPids.length === 0
+        ? []
+        : [measureAlone(`${name}: processor of all members of etcd`, '% of a core', (100 * etcdSeconds) / seconds)]),
     ]
   } finally {
     simulated.end()
@@ -64,7 +66,7 @@ function readAll(servers: readonly ScaleServer[]): Promise<Readings> {
 }
 
 interface Phases {
-  /** Agents of one server. */
+  /** Agents of all servers. */
   readonly agents: number
   /** Events that the changes made, at all agents. */
   readonly events: number
@@ -74,24 +76,44 @@ interface Phases {
   readonly changed: Readings
 }
 
-/** Of several servers the one that used most. */
-function resourceRows(name: string, { agents, events, empty, before, rested, changed }: Phases): readonly BenchRow[] {
-  const memory = (readings: Readings) => Math.max(...readings.map(({ residentMiB }) => residentMiB))
-  const atRest = Math.max(...restingCores(before, rested))
-  const perEvent = secondsPerEvent(events, { before, rested, changed })
-  const perAgent = atRest / agents + perSecond * perEvent
+function resourceRows(name: string, phases: Phases): readonly BenchRow[] {
+  const { events, empty, before, rested, changed } = phases
+  const agents = phases.agents / changed.length
+  const perEvent = secondsPerEvent(events, phases)
+  const perAgent = Math.max(...restingCores(before, rested)) / agents + perSecond * perEvent
+  const ofServers = changed.map((last, index) => ({
+    name: serverName(name, index, changed.length),
+    empty: empty[index] ?? last,
+    before: before[index] ?? last,
+    rested: rested[index] ?? last,
+    changed: last,
+  }))
   return [
-    measureAlone(`${name}: resident, before they connect`, 'MiB', memory(empty)),
-    measureAlone(`${name}: resident, at rest`, 'MiB', memory(rested)),
-    measureAlone(`${name}: resident, after the changes`, 'MiB', memory(changed)),
-    measureAlone(`${name}: resident per agent`, 'KiB', ((memory(changed) - memory(empty)) * 1024) / agents),
-    measureAlone(`${name}: processor, at rest`, '% of a core', 100 * atRest),
+    ...ofServers.flatMap((server) => serverRows(server, agents)),
     measureAlone(`${name}: processor per event of a watch`, 'µs', 1e6 * perEvent),
     measureAlone(
       `${name}: agents of one server at ${perSecond} changes/s, ${percent} % of a core`,
       'agents',
       fullShare / perAgent,
     ),
+  ]
+}
+
+function serverName(name: string, index: number, count: number): string {
+  return count === 1 ? name : `${name}, server ${index + 1}`
+}
+
+type ServerPhases = { readonly name: string } & Readonly<Record<'empty' | 'before' | 'rested' | 'changed', ServerUsage>>
+
+function serverRows({ name, empty, before, rested, changed }: ServerPhases, agents: number): readonly BenchRow[] {
+  const grownKiB = (changed.residentMiB - empty.residentMiB) * 1024
+  return [
+    measureAlone(`${name}: resident, before they connect`, 'MiB', empty.residentMiB),
+    measureAlone(`${name}: resident, at rest`, 'MiB', rested.residentMiB),
+    measureAlone(`${name}: resident, after the changes`, 'MiB', changed.residentMiB),
+    measureAlone(`${name}: resident per agent`, 'KiB', grownKiB / agents),
+    measureAlone(`${name}: processor, at rest`, '% of a core', 100 * coresBetween(before, rested)),
+    measureAlone(`${name}: processor, during the changes`, '% of a core', 100 * coresBetween(rested, changed)),
   ]
 }
 
@@ -109,23 +131,27 @@ function secondsPerEvent(events: number, { before, rested, changed }: Pick<Phase
   return spent.reduce((sum, each) => sum + each, 0) / events
 }
 
-function latencyRows(name: string, medianMs: readonly number[], lastMs: readonly number[]): readonly BenchRow[] {
-  return [
-    measureAlone(`${name}: commit to the agent in the middle, p50`, 'ms', percentile(medianMs, 0.5)),
-    measureAlone(`${name}: commit to the last agent, p50`, 'ms', percentile(lastMs, 0.5)),
-    measureAlone(`${name}: commit to the last agent, p99`, 'ms', percentile(lastMs, 0.99)),
-  ]
+function latencyRows(name: string, latencies: readonly FanOut[]): readonly BenchRow[] {
+  return latencies.flatMap(({ medianMs, lastMs }, index) => {
+    const server = serverName(name, index, latencies.length)
+    return [
+      measureAlone(`${server}: commit to the agent in the middle, p50`, 'ms', percentile(medianMs, 0.5)),
+      measureAlone(`${server}: commit to the last agent, p50`, 'ms', percentile(lastMs, 0.5)),
+      measureAlone(`${server}: commit to the last agent, p99`, 'ms', percentile(lastMs, 0.99)),
+    ]
+  })
 }
 
 async function makeNodes(servers: readonly ScaleServer[], agents: number): Promise<readonly SimulatedNode[]> {
   const nodes: SimulatedNode[] = []
   for (let index = 0; index < agents; index++) {
-    const { dataDir, access } = servers[index % servers.length] as ScaleServer
+    const server = index % servers.length
+    const { dataDir, access } = servers[server] as ScaleServer
     const name = `node-${index}`
     const request = { commonName: `system:node:${name}`, organizations: ['system:nodes'], days: 1 }
     const ca = await ensureClusterCa(join(dataDir, 'pki'))
     const { certPem, keyPem } = await issueCertificate(ca, { ...request, usages: ['client'] })
-    nodes.push({ name, access: { ...access, cert: certPem, key: keyPem } })
+    nodes.push({ name, server, access: { ...access, cert: certPem, key: keyPem } })
   }
   return nodes
 }

@@ -1,5 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { EtcdCluster } from '../../test/helpers/etcd.ts'
+import { ServerGroup } from '../../test/helpers/etcd-fault-lab.ts'
 import { findFreePort } from '../../test/helpers/free-port.ts'
 import { httpGet } from '../../test/helpers/http-get.ts'
 import { type AdminAccess, PlatnetServer, readAdminAccess } from '../../test/helpers/platnet-server.ts'
@@ -12,23 +14,58 @@ export interface ScaleServer {
 
 interface Servers extends AsyncDisposable {
   readonly list: readonly ScaleServer[]
+  /** The members of etcd that were started here. */
+  readonly etcdPids: readonly number[]
 }
 
-/** Returns the servers of BENCH_SCALE_SERVERS, data directories with commas between them; else one that is started here. */
-export async function openServers(folder: string): Promise<Servers> {
-  const named = (process.env['BENCH_SCALE_SERVERS'] ?? '').split(',').filter((dir) => dir !== '')
-  if (named.length > 0) {
-    const list = await Promise.all(named.map(async (dataDir) => ({ dataDir, access: await accessOf(dataDir) })))
-    return { list, [Symbol.asyncDispose]: async () => {} }
-  }
+const etcdMembers = 3
+const flags = ['--components=api', '--dialect=kubernetes', '--max-watches=100000', '--console=false']
+
+/**
+ * Returns the servers of BENCH_SCALE_SERVERS: a number of servers over three members of etcd, or data directories of running servers with
+ * commas between them; one server over SQLite when it is not set.
+ */
+export function openServers(folder: string): Promise<Servers> {
+  const named = process.env['BENCH_SCALE_SERVERS'] ?? ''
+  if (named === '') return startOne(folder)
+  return /^\d+$/.test(named) ? startGroup(folder, Number(named)) : findRunning(named.split(','))
+}
+
+async function findRunning(dataDirs: readonly string[]): Promise<Servers> {
+  const list = await Promise.all(dataDirs.map(async (dataDir) => ({ dataDir, access: await accessOf(dataDir) })))
+  return { list, etcdPids: [], [Symbol.asyncDispose]: async () => {} }
+}
+
+async function startOne(folder: string): Promise<Servers> {
   const dataDir = mkdtempSync(`${folder}/platnet-`)
-  const flags = ['--components=api', '--dialect', 'kubernetes', '--max-watches', '100000', '--console=false']
   const server = new PlatnetServer(dataDir, await findFreePort(), {}, flags)
   const access = await server.start()
   return {
     list: [{ dataDir, access }],
+    etcdPids: [],
     [Symbol.asyncDispose]: async () => {
       await server.stop('SIGTERM')
+      rmSync(dataDir, { recursive: true, force: true })
+    },
+  }
+}
+
+/** Starts servers over etcd with disks synced and etcd's own time limits. */
+async function startGroup(folder: string, count: number): Promise<Servers> {
+  const dataDir = mkdtempSync(`${folder}/group-`)
+  const times = ['--heartbeat-interval=100', '--election-timeout=1000']
+  const etcd = await EtcdCluster.start({ members: etcdMembers, syncs: true, folder: dataDir, flags: times })
+  const group = await ServerGroup.start(dataDir, count, etcd.servers, async () => flags)
+  const list = Array.from({ length: count }, (_, index) => ({
+    dataDir: join(dataDir, `s${index}`),
+    access: group.access(index),
+  }))
+  return {
+    list,
+    etcdPids: etcd.pids,
+    [Symbol.asyncDispose]: async () => {
+      await group.stop()
+      await etcd[Symbol.asyncDispose]()
       rmSync(dataDir, { recursive: true, force: true })
     },
   }

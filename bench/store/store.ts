@@ -1,15 +1,14 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { EtcdCluster, etcdLack } from '../../test/helpers/etcd.ts'
 import { findFreePort } from '../../test/helpers/free-port.ts'
 import { type AdminAccess, PlatnetServer } from '../../test/helpers/platnet-server.ts'
 import { warmUpObjects } from '../api/create-load.ts'
 import { generateLoad } from '../api/load-order.ts'
+import { cpuSecondsOf } from '../cpu-seconds.ts'
 import { type BenchReport, type BenchRow, measureAlone, progress } from '../report.ts'
 
 const folder = '.cache/bench-store'
 const objects = 8_000
-/** The kernel's unit of processor time (USER_HZ). */
-const tickUs = 10_000
 
 /** One server over SQLite, over one member of etcd, and over three; disks are synced everywhere. */
 export async function benchStore(): Promise<BenchReport> {
@@ -54,10 +53,11 @@ async function measureCreates(
   pid: number,
   etcdPids: readonly number[],
 ): Promise<BenchRow[]> {
-  const before = [cpuTicks([pid]), cpuTicks(etcdPids)]
+  const before = [cpuSecondsOf([pid]), cpuSecondsOf(etcdPids)]
   const { perSecond, p50Ms, p99Ms } = await generateLoad({ kind: 'create', access, clients: 32, objects })
-  const [own = 0, etcd = 0] = [cpuTicks([pid]), cpuTicks(etcdPids)].map((ticks, index) => ticks - (before[index] ?? 0))
-  const perCreateUs = (ticks: number) => (ticks * tickUs) / objects
+  const after = [cpuSecondsOf([pid]), cpuSecondsOf(etcdPids)]
+  const [own = 0, etcd = 0] = after.map((seconds, index) => seconds - (before[index] ?? 0))
+  const perCreateUs = (seconds: number) => (seconds * 1e6) / objects
   return [
     measureAlone(`${name}: durable creates, 32 clients`, '1/s', perSecond),
     measureAlone(`${name}: durable create, p50`, 'ms', p50Ms),
@@ -85,14 +85,4 @@ async function measureReads(name: string, access: AdminAccess): Promise<BenchRow
     measureAlone(`${name}: list of ${objects} objects, p50`, 'ms', list.p50Ms),
     measureAlone(`${name}: commit to watcher, 100 watchers, p99`, 'ms', watch.p99Ms),
   ]
-}
-
-/** Processor time of processes so far, in ticks (proc_pid_stat(5): utime and stime). */
-function cpuTicks(pids: readonly number[]): number {
-  return pids.reduce((sum, pid) => {
-    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
-      .replace(/^.*\) /s, '')
-      .split(' ')
-    return sum + Number(fields[11]) + Number(fields[12])
-  }, 0)
 }
