@@ -74,7 +74,7 @@ const orderWithin: Readonly<Record<string, FolderOrder>> = {
     'openapi route',
     'access',
     'options.ts shares verbs',
-    'bootstrap custom perform-verb.ts watch',
+    'bootstrap custom watch',
     'create-registry.ts metrics.ts request-span.ts',
     'request-handler.ts',
     'server.ts',
