@@ -26,10 +26,12 @@ export function staticBandSize(size: bigint, { min, max, step }: StaticBandRule)
 }
 
 const probes = 8
+const maxOffset = 2n ** 47n
 
 /**
- * Returns a free number: it tries a few random probes of the dynamic band, which suffice while most of it is free, then scans. `pickBelow` gives a
- * random integer below its argument (at most 2^48). Returns undefined when every number is taken.
+ * Returns a free number: it tries a few random probes of the dynamic band, which suffice while most of it is free, then scans from a random
+ * place: allocations at the same time, here and at other servers, must not all choose the same number. `pickBelow` gives a random integer below
+ * its argument (at most 2^48). Returns undefined when every number is taken.
  */
 export async function findFree(
   band: Band,
@@ -37,18 +39,38 @@ export async function findFree(
   listTaken: () => Promise<ReadonlySet<bigint>>,
   pickBelow: (limit: number) => number,
 ): Promise<bigint | undefined> {
-  const width = band.last - band.dynamicFirst + 1n
-  const offsetLimit = Number(width > 2n ** 47n ? 2n ** 47n : width)
-  for (let probe = 0; probe < probes && offsetLimit > 0; probe++) {
-    const value = band.dynamicFirst + BigInt(pickBelow(offsetLimit))
+  for (let probe = 0; probe < probes && band.dynamicFirst <= band.last; probe++) {
+    const value = randomPlace(band.dynamicFirst, band.last, pickBelow)
     if (!band.reserved.has(value) && !(await isTaken(value))) return value
   }
-  return scan(band, await listTaken())
+  return scan(band, await listTaken(), pickBelow)
 }
 
-function scan(band: Band, taken: ReadonlySet<bigint>): bigint | undefined {
-  const isFree = (value: bigint) => !taken.has(value) && !band.reserved.has(value)
-  for (let value = band.dynamicFirst; value <= band.last; value++) if (isFree(value)) return value
-  for (let value = band.first; value < band.dynamicFirst; value++) if (isFree(value)) return value
+function scan(
+  { first, dynamicFirst, last, reserved }: Band,
+  taken: ReadonlySet<bigint>,
+  pickBelow: (limit: number) => number,
+): bigint | undefined {
+  const isFree = (value: bigint) => !taken.has(value) && !reserved.has(value)
+  return (
+    findFrom(randomPlace(dynamicFirst, last, pickBelow), { first: dynamicFirst, last }, isFree) ??
+    findFrom(randomPlace(first, dynamicFirst - 1n, pickBelow), { first, last: dynamicFirst - 1n }, isFree)
+  )
+}
+
+function randomPlace(first: bigint, last: bigint, pickBelow: (limit: number) => number): bigint {
+  const width = last - first + 1n
+  const limit = width > maxOffset ? maxOffset : width
+  return limit > 0n ? first + BigInt(pickBelow(Number(limit))) : first
+}
+
+/** Looks at all numbers of the range, at those after `start` first. */
+function findFrom(
+  start: bigint,
+  { first, last }: Pick<Band, 'first' | 'last'>,
+  isFree: (value: bigint) => boolean,
+): bigint | undefined {
+  for (let value = start; value <= last; value++) if (isFree(value)) return value
+  for (let value = first; value < start; value++) if (isFree(value)) return value
   return undefined
 }
