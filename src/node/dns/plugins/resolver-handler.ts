@@ -17,6 +17,8 @@ export interface ResolverQuestion {
   readonly overTcp: boolean
   /** The address of the client, which takes one of its query slots. Undefined where the server itself asks, to renew an answer. */
   readonly client: string | undefined
+  /** Receives the resolution, once, where the handlers returned none. */
+  done(resolution: Resolution): void
 }
 
 /**
@@ -56,12 +58,13 @@ interface ResolvedSilence {
 /** Receives a new message once, however many clients wait for it, and its key. Returns it with what clients may see. */
 export type KeepAnswer = (key: string, fresh: UpstreamAnswer) => UpstreamAnswer
 
-export type ResolverNext = (question: ResolverQuestion, keep?: KeepAnswer) => Resolution | Promise<Resolution>
+/** Returns undefined where `question.done` receives the resolution: promises would take a third of the time of a forwarded query. */
+export type ResolverNext = (question: ResolverQuestion, keep?: KeepAnswer) => Resolution | undefined
 
 /** One plugin of a server block in the resolver. The handlers of a block have an order. */
 export interface ResolverHandler {
-  /** Resolves the question, or passes it on with `next`. A question without client is never rejected; its promises do not reject. */
-  resolve(question: ResolverQuestion, next: ResolverNext, keep?: KeepAnswer): Resolution | Promise<Resolution>
+  /** Resolves the question, or passes it on with `next`. A question without client is never rejected. */
+  resolve(question: ResolverQuestion, next: ResolverNext, keep?: KeepAnswer): Resolution | undefined
   start?(): void
   /** Ends what the handler does by itself. Questions in progress go on. */
   stop?(): void

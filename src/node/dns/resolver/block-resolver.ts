@@ -62,9 +62,12 @@ export class BlockResolver {
 
   resolve(request: ResolverQuery): Answer | Promise<Answer> {
     const { query, client, overTcp } = request
-    const resolution = this.#first({ query, key: questionKey(query), overTcp, client })
-    if (!(resolution instanceof Promise)) return write(request, resolution)
-    return resolution
+    let now: Resolution | undefined
+    const later = new Promise<Resolution>((done) => {
+      now = this.#first({ query, key: questionKey(query), overTcp, client, done })
+    })
+    if (now !== undefined) return write(request, now)
+    return later
       .then((late) => write(request, late))
       .catch((error: unknown) => {
         this.#onFailure(query, error)

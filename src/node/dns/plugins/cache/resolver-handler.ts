@@ -35,7 +35,7 @@ export class CacheResolverHandler implements ResolverHandler {
     return cacheSeries({ server, zones: this.#plugin.zones }, this.answers)
   }
 
-  resolve(question: ResolverQuestion, next: ResolverNext): Resolution | Promise<Resolution> {
+  resolve(question: ResolverQuestion, next: ResolverNext): Resolution | undefined {
     const { query, key } = question
     if (!this.#takes(query.name)) return next(question)
     const nowMs = performance.now()
@@ -71,7 +71,7 @@ export class CacheResolverHandler implements ResolverHandler {
   #prefetch(question: ResolverQuestion, next: ResolverNext): void {
     if (this.#forwards.find(question.query.name) === undefined) return
     this.answers.counts.prefetches += 1
-    void next({ ...question, client: undefined }, this.#keep)
+    void askAsServer(question, next, this.#keep)
   }
 
   #resolveExpired(
@@ -79,7 +79,7 @@ export class CacheResolverHandler implements ResolverHandler {
     next: ResolverNext,
     expired: CachedAnswer,
     nowMs: number,
-  ): Resolution | Promise<Resolution> {
+  ): Resolution | undefined {
     const serveStale = this.#serveStaleOf(expired, nowMs)
     if (serveStale === undefined && !isUsableStale(expired, nowMs)) return next(question, this.#keep)
     if (serveStale !== undefined && failedRecently(expired, serveStale, nowMs)) return this.#giveStale(expired)
@@ -88,8 +88,19 @@ export class CacheResolverHandler implements ResolverHandler {
       void this.#renew(question, next, expired)
       return this.#giveStale(expired)
     }
+    void this.#verifyInTime(question, next, expired, serveStale?.verifyTimeoutMs ?? 0).then((resolution) =>
+      question.done(resolution),
+    )
+    return undefined
+  }
+
+  #verifyInTime(
+    question: ResolverQuestion,
+    next: ResolverNext,
+    expired: CachedAnswer,
+    waitMs: number,
+  ): Promise<Resolution> {
     const verified = this.#verify(question, next, expired)
-    const waitMs = serveStale?.verifyTimeoutMs ?? 0
     if (waitMs === 0) return verified
     return Promise.race([verified, sleep(waitMs, undefined, { ref: false }).then(() => this.#giveStale(expired))])
   }
@@ -106,12 +117,12 @@ export class CacheResolverHandler implements ResolverHandler {
   }
 
   async #renew(question: ResolverQuestion, next: ResolverNext, stale: CachedAnswer): Promise<void> {
-    if (isUnanswered(await next({ ...question, client: undefined }, this.#keep))) noteFailure(stale)
+    if (isUnanswered(await askAsServer(question, next, this.#keep))) noteFailure(stale)
   }
 
   /** Returns the fresh answer, or the stale one where that says more. */
   async #verify(question: ResolverQuestion, next: ResolverNext, stale: CachedAnswer): Promise<Resolution> {
-    const fresh = await next(question, this.#keep)
+    const fresh = await ask(question, question.client, next, this.#keep)
     const serveStale = this.#serveStaleOf(stale, performance.now())
     if (fresh.kind === 'message' && serveStale === undefined) return fresh
     if (isUnanswered(fresh)) {
@@ -122,4 +133,22 @@ export class CacheResolverHandler implements ResolverHandler {
       return this.#giveStale(stale)
     return fresh
   }
+}
+
+/** Passes the question on. */
+function ask(
+  { query, key, overTcp }: ResolverQuestion,
+  client: string | undefined,
+  next: ResolverNext,
+  keep: KeepAnswer,
+): Promise<Resolution> {
+  return new Promise((done) => {
+    const now = next({ query, key, overTcp, client, done }, keep)
+    if (now !== undefined) done(now)
+  })
+}
+
+/** Passes the question on without its client, so that it takes no query slot. */
+function askAsServer(question: ResolverQuestion, next: ResolverNext, keep: KeepAnswer): Promise<Resolution> {
+  return ask(question, undefined, next, keep)
 }

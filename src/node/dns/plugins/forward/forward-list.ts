@@ -5,12 +5,10 @@ import type { MessageLayout } from '../../wire/message.ts'
 import { isUnder } from '../../wire/name.ts'
 import type { Query } from '../../wire/query.ts'
 import type { UpstreamAnswer } from '../resolver-handler.ts'
-import { restoreCase } from './case-randomization.ts'
-import { Forwarder } from './forwarder.ts'
+import { type AnswerSink, type ForwardedQuery, Forwarder } from './forwarder.ts'
 import { QueryLimiter } from './query-limiter.ts'
 import type { ForwardRule } from './settings.ts'
 import type { Upstream, UpstreamEvents } from './upstream.ts'
-import { makeUpstreamQuery } from './upstream-query.ts'
 
 export interface ForwarderEvents extends UpstreamEvents {
   /** Every upstream of a `forward` is down. */
@@ -54,26 +52,22 @@ export class ForwardList {
     return this.#forwards.find(({ rule }) => takes(rule, name))
   }
 
-  /** Asks the first `forward`, then those after it while an answer is left to the next one. Rejects with UpstreamError. */
-  ask(query: Query, overTcp: boolean, first: ActiveForward): Promise<UpstreamAnswer> {
+  /** Asks the first `forward`, then those after it while an answer is left to the next one. The sink receives the answer or an UpstreamError. */
+  ask(query: Query, overTcp: boolean, first: ActiveForward, sink: AnswerSink): void {
     const span = this.#startSpan(query)
-    const answer = this.#askInTurn({ query, overTcp, span }, first)
-    return span.isRecorded ? traced(span, answer) : answer
-  }
-
-  #askInTurn(asked: AskedQuery, first: ActiveForward): Promise<UpstreamAnswer> {
-    const answer = askOne(first, asked)
+    const asked = { query, overTcp, span }
+    const traced = span.isRecorded ? tracedSink(span, sink) : sink
     const isLast = first.rule.next.length === 0 && !first.rule.nextOnNodata
-    return isLast ? answer : this.#askOthers(asked, first, answer)
+    if (isLast) return first.forwarder.ask(asked, traced)
+    this.#askInTurn(asked, first).then(
+      (answer) => traced.onAnswer(answer),
+      (error: unknown) => traced.onFailure(error),
+    )
   }
 
-  async #askOthers(
-    asked: AskedQuery,
-    first: ActiveForward,
-    firstAnswer: Promise<UpstreamAnswer>,
-  ): Promise<UpstreamAnswer> {
+  async #askInTurn(asked: ForwardedQuery, first: ActiveForward): Promise<UpstreamAnswer> {
     let current = first
-    let answer = await firstAnswer
+    let answer = await askOne(current, asked)
     for (const next of this.#forwards.slice(this.#forwards.indexOf(first) + 1)) {
       if (!isForNext(current.rule, answer.layout)) break
       if (!takes(next.rule, asked.query.name)) continue
@@ -84,30 +78,22 @@ export class ForwardList {
   }
 }
 
-async function traced(span: Span, asking: Promise<UpstreamAnswer>): Promise<UpstreamAnswer> {
-  try {
-    const answer = await asking
-    span.set({ 'dns.response_code': rcodeName(answer.layout.rcode) })
-    span.end()
-    return answer
-  } catch (error) {
-    span.end({ error: describeError(error) })
-    throw error
+function tracedSink(span: Span, sink: AnswerSink): AnswerSink {
+  return {
+    onAnswer: (answer) => {
+      span.set({ 'dns.response_code': rcodeName(answer.layout.rcode) })
+      span.end()
+      sink.onAnswer(answer)
+    },
+    onFailure: (error) => {
+      span.end({ error: describeError(error) })
+      sink.onFailure(error)
+    },
   }
 }
 
-interface AskedQuery {
-  readonly query: Query
-  readonly overTcp: boolean
-  readonly span: Span
-}
-
-function askOne({ forwarder }: ActiveForward, { query, overTcp, span }: AskedQuery): Promise<UpstreamAnswer> {
-  const make = (withEdns: boolean) => makeUpstreamQuery(query, withEdns)
-  return forwarder.ask({ make, overTcp, span }).then((answer) => {
-    restoreCase(answer.message, answer.layout, query.name)
-    return answer
-  })
+function askOne({ forwarder }: ActiveForward, asked: ForwardedQuery): Promise<UpstreamAnswer> {
+  return new Promise((onAnswer, onFailure) => forwarder.ask(asked, { onAnswer, onFailure }))
 }
 
 function takes({ from, except }: ForwardRule, name: Uint8Array): boolean {

@@ -1,23 +1,32 @@
 import { randomInt } from 'node:crypto'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { describeError } from '../../../../model/errors.ts'
-import { type Span, silentSpan } from '../../../../observe/tracing/tracer.ts'
+import type { Span } from '../../../../observe/tracing/tracer.ts'
+import type { Query } from '../../wire/query.ts'
 import type { UpstreamAnswer } from '../resolver-handler.ts'
+import { restoreCase } from './case-randomization.ts'
+import type { ReplySink } from './pending-queries.ts'
 import type { ForwardSettings } from './settings.ts'
-import { type MakeQuery, Upstream, type UpstreamEvents } from './upstream.ts'
+import { Upstream, type UpstreamEvents } from './upstream.ts'
 import { readUpstreamAnswer } from './upstream-answer.ts'
 import { UpstreamError } from './upstream-error.ts'
 import { UpstreamOrder } from './upstream-order.ts'
+import { makeUpstreamQuery } from './upstream-query.ts'
 
 const totalTimeoutMs = 5_000
 /** The delay before the third attempt at an upstream and each one after it, so that one that refuses at once is not asked in a busy loop. */
 const furtherAttemptAfterMs = 50
 
-/** A query for an upstream, which can be made again for each attempt. */
-export interface Forwarded {
-  readonly make: MakeQuery
+/** A client's query for an upstream. Its bytes stay as they are until it is answered. */
+export interface ForwardedQuery {
+  readonly query: Query
   readonly overTcp: boolean
-  readonly span?: Span
+  readonly span: Span
+}
+
+/** Receives the answer to one query, or the reason why there is none. */
+export interface AnswerSink {
+  onAnswer(answer: UpstreamAnswer): void
+  onFailure(error: unknown): void
 }
 
 /** The upstreams of one `forward`. They are asked one after the other until one answers, for 5 s at most. */
@@ -38,42 +47,24 @@ export class Forwarder {
     return this.#usable().every(({ isDown }) => isDown)
   }
 
-  /** Returns the upstream's message; its ID and case are our own. Throws UpstreamError. */
-  async ask(forwarded: Forwarded): Promise<UpstreamAnswer> {
-    const deadlineMs = performance.now() + totalTimeoutMs
-    let failure: unknown
-    let unwanted: UpstreamAnswer | undefined
-    const candidates = this.#candidates()
-    const attempts = this.#attempts(candidates)
-    for (let made = 0; made < attempts && performance.now() < deadlineMs; made += 1) {
-      const upstream = candidates[made % candidates.length]
-      if (upstream === undefined) break
-      if (made >= 2 * candidates.length) await sleep(furtherAttemptAfterMs)
-      try {
-        const answer = readUpstreamAnswer(await this.#askOne(upstream, forwarded))
-        if (!this.#settings.failover.includes(answer.layout.rcode)) return answer
-        unwanted = answer
-      } catch (error) {
-        failure = error
-      }
+  /** The sink receives the upstream's message in the client's case, with an ID of our own, or an UpstreamError. */
+  ask(forwarded: ForwardedQuery, sink: AnswerSink): void {
+    let candidates: readonly Upstream[]
+    try {
+      candidates = this.#candidates()
+    } catch (error) {
+      return sink.onFailure(error)
     }
-    if (unwanted !== undefined) return unwanted
-    if (failure instanceof UpstreamError) throw failure
-    throw new UpstreamError('timeout', 'no upstream answered in time', { cause: failure })
+    new Attempts(forwarded, sink, {
+      candidates,
+      most: this.#attempts(candidates),
+      overTcp: this.#settings.forceTcp || (forwarded.overTcp && !this.#settings.preferUdp),
+      failover: this.#settings.failover,
+    }).start()
   }
 
   close(): void {
     for (const upstream of this.upstreams) upstream.close()
-  }
-
-  #askOne(upstream: Upstream, forwarded: Forwarded): Promise<Buffer> {
-    const { make, span = silentSpan } = forwarded
-    const reply = upstream.ask(make, this.#overTcp(forwarded))
-    return span.isRecorded ? traced(span, upstream, reply) : reply
-  }
-
-  #overTcp({ overTcp }: Forwarded): boolean {
-    return this.#settings.forceTcp || (overTcp && !this.#settings.preferUdp)
   }
 
   #usable(): readonly Upstream[] {
@@ -106,14 +97,92 @@ export class Forwarder {
   }
 }
 
-async function traced(span: Span, upstream: Upstream, reply: Promise<Buffer>): Promise<Buffer> {
-  const attempt = span.child('ask upstream', { kind: 'client', attributes: { 'server.address': upstream.name } })
-  try {
-    const message = await reply
-    attempt.end()
-    return message
-  } catch (error) {
-    attempt.end({ error: describeError(error) })
-    throw error
+interface AttemptSettings {
+  /** The upstreams in the order in which they are asked. */
+  readonly candidates: readonly Upstream[]
+  /** How many attempts the query gets. */
+  readonly most: number
+  readonly overTcp: boolean
+  readonly failover: ForwardSettings['failover']
+}
+
+/** The attempts of one query. Each ends as a sink, without promises: thousands of queries a second pass here. */
+class Attempts implements ReplySink {
+  readonly #forwarded: ForwardedQuery
+  readonly #sink: AnswerSink
+  readonly #settings: AttemptSettings
+  readonly #deadlineMs = performance.now() + totalTimeoutMs
+  readonly #make = (withEdns: boolean) => makeUpstreamQuery(this.#forwarded.query, withEdns)
+  #made = 0
+  #span: Span | undefined
+  #failure: unknown
+  /** The last answer that is for another upstream. */
+  #unwanted: UpstreamAnswer | undefined
+
+  constructor(forwarded: ForwardedQuery, sink: AnswerSink, settings: AttemptSettings) {
+    this.#forwarded = forwarded
+    this.#sink = sink
+    this.#settings = settings
+  }
+
+  start(): void {
+    this.#askNext()
+  }
+
+  onReply(reply: Buffer): void {
+    this.#endSpan()
+    let answer: UpstreamAnswer
+    try {
+      answer = readUpstreamAnswer(reply)
+    } catch (error) {
+      return this.#askOn(error)
+    }
+    if (!this.#settings.failover.includes(answer.layout.rcode)) return this.#give(answer)
+    this.#unwanted = answer
+    this.#askNext()
+  }
+
+  onFailure(error: unknown): void {
+    this.#endSpan(error)
+    this.#askOn(error)
+  }
+
+  #askOn(failure: unknown): void {
+    this.#failure = failure
+    this.#askNext()
+  }
+
+  #askNext(): void {
+    const { candidates, most } = this.#settings
+    const made = this.#made
+    const upstream = candidates[made % candidates.length]
+    if (upstream === undefined || made >= most || performance.now() >= this.#deadlineMs) return this.#giveUp()
+    this.#made += 1
+    if (made < 2 * candidates.length) this.#ask(upstream)
+    else setTimeout(() => this.#ask(upstream), furtherAttemptAfterMs)
+  }
+
+  #ask(upstream: Upstream): void {
+    const { span } = this.#forwarded
+    if (span.isRecorded)
+      this.#span = span.child('ask upstream', { kind: 'client', attributes: { 'server.address': upstream.name } })
+    upstream.ask(this.#make, this.#settings.overTcp, this)
+  }
+
+  #endSpan(error?: unknown): void {
+    this.#span?.end(error === undefined ? {} : { error: describeError(error) })
+    this.#span = undefined
+  }
+
+  #give(answer: UpstreamAnswer): void {
+    restoreCase(answer.message, answer.layout, this.#forwarded.query.name)
+    this.#sink.onAnswer(answer)
+  }
+
+  #giveUp(): void {
+    if (this.#unwanted !== undefined) return this.#give(this.#unwanted)
+    const cause = this.#failure
+    const isOurs = cause instanceof UpstreamError
+    this.#sink.onFailure(isOurs ? cause : new UpstreamError('timeout', 'no upstream answered in time', { cause }))
   }
 }

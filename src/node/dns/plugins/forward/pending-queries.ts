@@ -8,6 +8,26 @@ import { UpstreamError } from './upstream-error.ts'
 /** The low four bits of the rcodes that an answer without its question may have: FORMERR, SERVFAIL, NOTIMP, REFUSED. */
 const bareRcodes = new Set([1, 2, 4, 5])
 
+/** Receives the reply to one query, or the reason why there is none. */
+export interface ReplySink {
+  /** The message has memory of its own. */
+  onReply(reply: Buffer): void
+  onFailure(error: unknown): void
+}
+
+/** Returns what `ask` gives its sink. */
+export function promiseReply(ask: (sink: ReplySink) => void): Promise<Buffer> {
+  return new Promise((resolve, reject) => ask({ onReply: resolve, onFailure: reject }))
+}
+
+/** Gives the sink what the promise brings. */
+export function settleReply(reply: Promise<Buffer>, sink: ReplySink): void {
+  reply.then(
+    (message) => sink.onReply(message),
+    (error: unknown) => sink.onFailure(error),
+  )
+}
+
 export interface PendingParts {
   readonly random: RandomNumbers
   readonly deadlines: Deadlines
@@ -33,15 +53,13 @@ export class PendingQueries {
     return this.#pending.size
   }
 
-  /** Gives the query an ID, in place, and waits for its answer. */
-  add(query: Buffer, timeoutMs: number): Promise<Buffer> {
+  /** Gives the query an ID, in place; the sink receives its answer. */
+  add(query: Buffer, timeoutMs: number, sink: ReplySink): void {
     const id = this.#freeId()
     writeUint16(query, 0, id)
-    return new Promise((resolve, reject) => {
-      const pending = new PendingQuery(this, { id, query, timeoutMs, resolve, reject })
-      this.#pending.set(id, pending)
-      this.#parts.deadlines.add(pending, timeoutMs)
-    })
+    const pending = new PendingQuery(this, { id, query, timeoutMs, sink })
+    this.#pending.set(id, pending)
+    this.#parts.deadlines.add(pending, timeoutMs)
   }
 
   /** Passes the message in the first `length` bytes to its query, as a copy. Returns false where it answers none. */
@@ -50,7 +68,7 @@ export class PendingQueries {
     const pending = this.#pending.get(readUint16(bytes, 0))
     if (pending === undefined || !pending.isAnsweredBy(bytes, length)) return false
     this.drop(pending)
-    pending.asked.resolve(Buffer.from(bytes.subarray(0, length)))
+    pending.asked.sink.onReply(copyOf(bytes, length))
     return true
   }
 
@@ -61,12 +79,11 @@ export class PendingQueries {
   }
 
   failAll(error: UpstreamError): void {
-    for (const pending of this.#pending.values()) {
-      this.#parts.deadlines.remove(pending, pending.asked.timeoutMs)
-      pending.asked.reject(error)
-    }
+    const failed = [...this.#pending.values()]
     this.#pending.clear()
+    for (const pending of failed) this.#parts.deadlines.remove(pending, pending.asked.timeoutMs)
     this.#parts.onEmpty?.()
+    for (const { asked } of failed) asked.sink.onFailure(error)
   }
 
   #freeId(): number {
@@ -81,8 +98,13 @@ interface Asked {
   readonly id: number
   readonly query: Buffer
   readonly timeoutMs: number
-  readonly resolve: (reply: Buffer) => void
-  readonly reject: (error: UpstreamError) => void
+  readonly sink: ReplySink
+}
+
+function copyOf(bytes: Buffer, length: number): Buffer {
+  const copy = Buffer.allocUnsafe(length)
+  bytes.copy(copy, 0, 0, length)
+  return copy
 }
 
 class PendingQuery implements TimedJob {
@@ -98,9 +120,9 @@ class PendingQuery implements TimedJob {
   }
 
   onLate(): void {
-    const { timeoutMs, reject } = this.asked
+    const { timeoutMs, sink } = this.asked
     this.#owner.drop(this)
-    reject(new UpstreamError('timeout', `${this.#owner.where} did not answer within ${timeoutMs} ms`))
+    sink.onFailure(new UpstreamError('timeout', `${this.#owner.where} did not answer within ${timeoutMs} ms`))
   }
 
   isAnsweredBy(bytes: Buffer, length: number): boolean {

@@ -1,7 +1,8 @@
 /** One of the queries that may be in progress at the same time. */
 export interface QuerySlot {
   readonly client: string
-  readonly onEvicted: () => void
+  /** Called when the slot goes to another client. */
+  onEvicted(): void
 }
 
 /**
@@ -27,14 +28,15 @@ export class QueryLimiter {
     this.#max = max ?? Number.POSITIVE_INFINITY
   }
 
-  /** Returns undefined when no slot is free. Calls `onEvicted` when the slot goes to another client. */
-  take(client: string, onEvicted: () => void): QuerySlot | undefined {
-    if (this.#taken >= this.#max && !this.#makeRoomFor(client)) return undefined
-    const slot = { client, onEvicted }
-    const slots = this.#byClient.get(client) ?? new Set()
-    this.#byClient.set(client, slots.add(slot))
+  /** Returns false when no slot is free. */
+  take(slot: QuerySlot): boolean {
+    const { client } = slot
+    if (this.#taken >= this.#max && !this.#makeRoomFor(client)) return false
+    const slots = this.#byClient.get(client)
+    if (slots === undefined) this.#byClient.set(client, new Set([slot]))
+    else slots.add(slot)
     this.#taken += 1
-    return slot
+    return true
   }
 
   release(slot: QuerySlot): void {

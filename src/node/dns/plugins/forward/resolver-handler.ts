@@ -9,6 +9,8 @@ import type {
   UpstreamAnswer,
 } from '../resolver-handler.ts'
 import type { ActiveForward, ForwardList } from './forward-list.ts'
+import type { AnswerSink } from './forwarder.ts'
+import type { QueryLimiter, QuerySlot } from './query-limiter.ts'
 
 export interface ForwardHandlerEvents {
   /** A client has no free query slot. */
@@ -22,7 +24,7 @@ export class ForwardResolverHandler implements ResolverHandler {
   readonly #forwards: ForwardList
   readonly #events: ForwardHandlerEvents
   /** The answers that are being asked for, by question. */
-  readonly #running = new Map<string, Promise<UpstreamAnswer>>()
+  readonly #running = new Map<string, RunningQuery>()
 
   constructor(forwards: ForwardList, events: ForwardHandlerEvents) {
     this.#forwards = forwards
@@ -33,65 +35,103 @@ export class ForwardResolverHandler implements ResolverHandler {
     this.#forwards.close()
   }
 
-  resolve(question: ResolverQuestion, _: ResolverNext, keep?: KeepAnswer): Resolution | Promise<Resolution> {
+  resolve(question: ResolverQuestion, _: ResolverNext, keep?: KeepAnswer): Resolution | undefined {
     const forward = this.#forwards.find(question.query.name)
     if (forward === undefined) return { kind: 'code', plugin: '', rcode: rcode.SERVFAIL, because: 'no-upstream' }
-    if (question.client === undefined) return this.#fetch(question, forward, keep).then(found, () => failure)
-    return this.#askFor(question.client, question, forward, keep)
+    const waiting = new WaitingQuestion(question, forward.limiter, this.#events)
+    if (question.client !== undefined && !forward.limiter.take(waiting)) return reject(this.#events)
+    this.#wait(waiting, forward, keep)
+    return undefined
   }
 
-  /** Asks for a client. Takes one of its query slots meanwhile. */
-  #askFor(
-    client: string,
-    question: ResolverQuestion,
-    forward: ActiveForward,
-    keep: KeepAnswer | undefined,
-  ): Promise<Resolution> {
-    const { limiter } = forward
-    return new Promise((resolve) => {
-      const slot = limiter.take(client, () => resolve(this.#reject()))
-      if (slot === undefined) return resolve(this.#reject())
-      const done = (resolution: Resolution) => {
-        limiter.release(slot)
-        resolve(resolution)
-      }
-      this.#fetch(question, forward, keep).then(
-        (answer) => done(found(answer)),
-        (error: unknown) => done(this.#fail(question, error)),
-      )
-    })
+  #wait(waiting: WaitingQuestion, forward: ActiveForward, keep: KeepAnswer | undefined): void {
+    const { query, key, overTcp } = waiting.question
+    const known = this.#running.get(key)
+    if (known !== undefined) return known.join(waiting)
+    const running = new RunningQuery(waiting, { key, keep, onEnd: () => this.#running.delete(key) })
+    this.#running.set(key, running)
+    this.#forwards.ask(query, overTcp, forward, running)
+  }
+}
+
+interface RunningParts {
+  readonly key: string
+  readonly keep: KeepAnswer | undefined
+  readonly onEnd: () => void
+}
+
+/** A question that the upstreams are being asked, and all that wait for its answer. */
+class RunningQuery implements AnswerSink {
+  readonly #parts: RunningParts
+  readonly #waiting: WaitingQuestion[]
+
+  constructor(first: WaitingQuestion, parts: RunningParts) {
+    this.#waiting = [first]
+    this.#parts = parts
   }
 
-  #fetch(
-    { query, key, overTcp }: ResolverQuestion,
-    forward: ActiveForward,
-    keep: KeepAnswer | undefined,
-  ): Promise<UpstreamAnswer> {
-    const running = this.#running.get(key)
-    if (running !== undefined) return running
-    const answer = this.#forwards.ask(query, overTcp, forward).then(
-      (fresh) => {
-        this.#running.delete(key)
-        return keep === undefined ? fresh : keep(key, fresh)
-      },
-      (error: unknown) => {
-        this.#running.delete(key)
-        throw error
-      },
-    )
-    this.#running.set(key, answer)
-    return answer
+  join(waiting: WaitingQuestion): void {
+    this.#waiting.push(waiting)
   }
 
-  #fail({ query }: ResolverQuestion, error: unknown): Resolution {
-    this.#events.onFailure(query, error)
-    return failure
+  onAnswer(fresh: UpstreamAnswer): void {
+    const { key, keep, onEnd } = this.#parts
+    onEnd()
+    let kept = fresh
+    try {
+      if (keep !== undefined) kept = keep(key, fresh)
+    } catch (error) {
+      return this.#failAll(error)
+    }
+    for (const waiting of this.#waiting) waiting.end(found(kept))
   }
 
-  #reject(): Resolution {
-    this.#events.onRejected()
-    return { kind: 'code', plugin: 'forward', rcode: rcode.REFUSED, because: 'rejected' }
+  onFailure(error: unknown): void {
+    this.#parts.onEnd()
+    this.#failAll(error)
   }
+
+  #failAll(error: unknown): void {
+    for (const waiting of this.#waiting) waiting.fail(error)
+  }
+}
+
+/** One question that waits, with the query slot of its client. A question of the server itself has none. */
+class WaitingQuestion implements QuerySlot {
+  readonly client: string
+  readonly question: ResolverQuestion
+  readonly #limiter: QueryLimiter
+  readonly #events: ForwardHandlerEvents
+  #isEvicted = false
+
+  constructor(question: ResolverQuestion, limiter: QueryLimiter, events: ForwardHandlerEvents) {
+    this.client = question.client ?? ''
+    this.question = question
+    this.#limiter = limiter
+    this.#events = events
+  }
+
+  onEvicted(): void {
+    this.#isEvicted = true
+    this.question.done(reject(this.#events))
+  }
+
+  end(resolution: Resolution): void {
+    if (this.#isEvicted) return
+    this.#limiter.release(this)
+    this.question.done(resolution)
+  }
+
+  fail(error: unknown): void {
+    if (this.#isEvicted) return
+    if (this.question.client !== undefined) this.#events.onFailure(this.question.query, error)
+    this.end(failure)
+  }
+}
+
+function reject({ onRejected }: ForwardHandlerEvents): Resolution {
+  onRejected()
+  return { kind: 'code', plugin: 'forward', rcode: rcode.REFUSED, because: 'rejected' }
 }
 
 const failure: Resolution = { kind: 'code', plugin: 'forward', rcode: rcode.SERVFAIL, because: 'failed' }

@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net'
 import { FrameReader, frameMessage } from '../../wire/frames.ts'
 import { headerLength } from '../../wire/query.ts'
-import { PendingQueries } from './pending-queries.ts'
+import { PendingQueries, promiseReply } from './pending-queries.ts'
 import type { ConnectionSettings, UpstreamTarget } from './settings.ts'
 import { UpstreamError } from './upstream-error.ts'
 
@@ -39,7 +39,7 @@ class StreamConnection {
   }
 
   exchange(query: Buffer, timeoutMs: number): Promise<Buffer> {
-    const reply = this.pending.add(query, timeoutMs)
+    const reply = promiseReply((sink) => this.pending.add(query, timeoutMs, sink))
     void this.#ready.then(() => this.#socket.write(frameMessage(query)))
     return reply
   }

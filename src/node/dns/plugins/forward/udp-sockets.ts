@@ -1,5 +1,5 @@
 import { type ConnectedDatagram, ConnectedDatagrams, type DatagramEvents } from '../../../../host/datagrams/index.ts'
-import { PendingQueries } from './pending-queries.ts'
+import { PendingQueries, type ReplySink } from './pending-queries.ts'
 import type { ConnectionSettings, UpstreamTarget } from './settings.ts'
 import { UpstreamError } from './upstream-error.ts'
 
@@ -56,11 +56,10 @@ class UdpSocket {
     return !this.#isBroken && performance.now() - this.#bornMs < this.#maxAgeMs
   }
 
-  exchange(query: Buffer, timeoutMs: number): Promise<Buffer> {
+  ask(query: Buffer, timeoutMs: number, sink: ReplySink): void {
     this.#usesLeft -= 1
-    const reply = this.#pending.add(query, timeoutMs)
+    this.#pending.add(query, timeoutMs, sink)
     if (!this.#isBroken) this.#datagram.send(query)
-    return reply
   }
 
   /** Takes no more queries on this port. */
@@ -125,16 +124,15 @@ export class UdpSockets {
     this.#settings = settings
   }
 
-  exchange(query: Buffer, timeoutMs: number): Promise<Buffer> {
-    if (this.#isClosed) return Promise.reject(closedError(this.#opener))
+  ask(query: Buffer, timeoutMs: number, sink: ReplySink): void {
+    if (this.#isClosed) return sink.onFailure(closedError(this.#opener))
     const slot = this.#settings.random.byte() & (maxSockets - 1)
     const known = this.#sockets[slot]
     const isKept = known?.takesMore === true
     this.#settings.onConnection?.('udp', isKept)
     const socket = isKept ? known : this.#replace(slot)
-    const reply = socket.exchange(query, timeoutMs)
+    socket.ask(query, timeoutMs, sink)
     if (!socket.takesMore) this.#retire(slot)
-    return reply
   }
 
   close(): void {

@@ -5,6 +5,7 @@ import { flag, rcode, recordType } from '../../wire/codes.ts'
 import { encodeName } from '../../wire/name.ts'
 import { headerLength } from '../../wire/query.ts'
 import { CaseRandomization, type CaseVerdict, isEcho, randomizeCase } from './case-randomization.ts'
+import { promiseReply, type ReplySink, settleReply } from './pending-queries.ts'
 import { RandomNumbers } from './random-numbers.ts'
 import type { ConnectionSettings, ForwardSettings, UpstreamTarget, UpstreamTransport } from './settings.ts'
 import { StreamConnections } from './stream-connection.ts'
@@ -15,6 +16,12 @@ const probeTimeoutMs = 1_000
 
 /** Makes a query, with an OPT record or without. */
 export type MakeQuery = (withEdns: boolean) => Buffer
+
+interface Attempt {
+  readonly make: MakeQuery
+  readonly sink: ReplySink
+  readonly startedMs: number
+}
 
 export interface UpstreamEvents {
   /** Receives the seconds that the answer took, and its rcode. */
@@ -65,20 +72,15 @@ export class Upstream {
     this.#disabledBecause = because
   }
 
-  /** Makes one attempt. A truncated answer is asked for again over TCP. `make` gives a new message for each query. Rejects with UpstreamError. */
-  ask(make: MakeQuery, overTcp: boolean): Promise<Buffer> {
-    const startedMs = performance.now()
-    return this.#attempt(make, overTcp).then(
-      (reply) => {
-        this.#setFails(0)
-        this.#events.onReply(this, (performance.now() - startedMs) / 1000, rcodeOf(reply))
-        return reply
-      },
-      (error: unknown) => {
-        if (!this.#closed) this.#onFailure()
-        throw error
-      },
-    )
+  /**
+   * Makes one attempt. A truncated answer is asked for again over TCP. `make` gives a new message for each query. The sink receives the reply or
+   * an UpstreamError.
+   */
+  ask(make: MakeQuery, overTcp: boolean, sink: ReplySink): void {
+    const attempt: Attempt = { make, sink, startedMs: performance.now() }
+    if (this.#isOverStream(overTcp) || !this.#caseRandomization.isUsed)
+      this.#settleLater(attempt, this.#askWithEdns(make, overTcp))
+    else this.#askOverUdp(attempt)
   }
 
   close(): void {
@@ -88,20 +90,44 @@ export class Upstream {
     this.#stream.close()
   }
 
-  /** Most answers end here: over UDP, in the case they were asked in, and whole. */
-  #attempt(make: MakeQuery, overTcp: boolean): Promise<Buffer> {
-    if (this.#isOverStream(overTcp) || !this.#caseRandomization.isUsed) return this.#askWithEdns(make, overTcp)
-    const asked = randomizeCase(make(true), this.#random)
-    return this.#udp.exchange(asked, this.#settings.readTimeoutMs).then(
-      (reply) => this.#acceptOrAskOn(make, asked, reply),
-      (error: unknown) => this.#noteSilence(error),
-    )
+  /** Most answers come this way, which has no promises: over UDP, in the case they were asked in, and whole. */
+  #askOverUdp(attempt: Attempt): void {
+    const asked = randomizeCase(attempt.make(true), this.#random)
+    this.#udp.ask(asked, this.#settings.readTimeoutMs, {
+      onReply: (reply) => this.#acceptOrAskOn(attempt, asked, reply),
+      onFailure: (error) => {
+        this.#noteSilence(error)
+        this.#giveUp(attempt, error)
+      },
+    })
   }
 
-  #acceptOrAskOn(make: MakeQuery, asked: Buffer, reply: Buffer): Buffer | Promise<Buffer> {
+  #acceptOrAskOn(attempt: Attempt, asked: Buffer, reply: Buffer): void {
     const verdict = this.#caseRandomization.judge(asked, reply)
-    if (verdict === 'kept' && !isTruncated(reply) && !isRefusal(reply)) return reply
-    return this.#askOn(make, verdict, reply)
+    if (verdict === 'kept' && !isTruncated(reply) && !isRefusal(reply)) this.#accept(attempt, reply)
+    else this.#settleLater(attempt, this.#askOn(attempt.make, verdict, reply))
+  }
+
+  #settleLater(attempt: Attempt, reply: Promise<Buffer>): void {
+    settleReply(reply, {
+      onReply: (message) => this.#accept(attempt, message),
+      onFailure: (error) => this.#giveUp(attempt, error),
+    })
+  }
+
+  #accept({ sink, startedMs }: Attempt, reply: Buffer): void {
+    this.#setFails(0)
+    this.#events.onReply(this, (performance.now() - startedMs) / 1000, rcodeOf(reply))
+    sink.onReply(reply)
+  }
+
+  #giveUp({ sink }: Attempt, error: unknown): void {
+    if (!this.#closed) this.#onFailure()
+    sink.onFailure(error)
+  }
+
+  #exchangeOverUdp(query: Buffer, timeoutMs = this.#settings.readTimeoutMs): Promise<Buffer> {
+    return promiseReply((sink) => this.#udp.ask(query, timeoutMs, sink))
   }
 
   async #askOn(make: MakeQuery, verdict: CaseVerdict, reply: Buffer): Promise<Buffer> {
@@ -133,7 +159,7 @@ export class Upstream {
 
   async #askPlain(make: () => Buffer): Promise<Buffer> {
     try {
-      const reply = await this.#udp.exchange(make(), this.#settings.readTimeoutMs)
+      const reply = await this.#exchangeOverUdp(make())
       this.#caseRandomization.notePlain(true)
       return reply
     } catch (error) {
@@ -144,9 +170,10 @@ export class Upstream {
 
   async #askInRandomCase(make: () => Buffer): Promise<Buffer> {
     const asked = randomizeCase(make(), this.#random)
-    const reply = await this.#udp
-      .exchange(asked, this.#settings.readTimeoutMs)
-      .catch((error: unknown) => this.#noteSilence(error))
+    const reply = await this.#exchangeOverUdp(asked).catch((error: unknown) => {
+      this.#noteSilence(error)
+      throw error
+    })
     return this.#settleCase(make, this.#caseRandomization.judge(asked, reply), reply)
   }
 
@@ -155,9 +182,8 @@ export class Upstream {
     return verdict === 'changed' ? this.#askAgain(make) : this.#compare(make, reply)
   }
 
-  #noteSilence(error: unknown): never {
+  #noteSilence(error: unknown): void {
     if (error instanceof UpstreamError && error.code === 'timeout') this.#caseRandomization.noteSilence()
-    throw error
   }
 
   /** Asks again after an answer in another case, which may be forged. An answer over TCP cannot be forged, nor can two from different ports. */
@@ -165,7 +191,7 @@ export class Upstream {
     const { readTimeoutMs } = this.#settings
     const asked = randomizeCase(make(), this.#random)
     const overTcp = await this.#stream.exchange(asked, readTimeoutMs).catch(() => undefined)
-    const reply = overTcp ?? (await this.#udp.exchange(randomizeCase(asked, this.#random), readTimeoutMs))
+    const reply = overTcp ?? (await this.#exchangeOverUdp(randomizeCase(asked, this.#random)))
     if (!isEcho(asked, reply)) this.#caseRandomization.giveUp()
     else if (overTcp === undefined) this.#caseRandomization.judge(asked, reply)
     return reply
@@ -173,7 +199,7 @@ export class Upstream {
 
   /** Asks in the client's case after a denial. A server that distinguishes upper and lower case denies names that it knows. */
   async #compare(make: () => Buffer, denied: Buffer): Promise<Buffer> {
-    const plain = await this.#udp.exchange(make(), this.#settings.readTimeoutMs).catch(() => denied)
+    const plain = await this.#exchangeOverUdp(make()).catch(() => denied)
     const knowsMore = readUint16(plain, 6) > 0 || rcodeOf(denied) !== rcodeOf(plain)
     if (knowsMore) this.#caseRandomization.giveUp()
     return plain
@@ -209,7 +235,7 @@ export class Upstream {
     const overStream = this.#settings.forceTcp || this.#target.tls !== undefined
     const exchange = overStream
       ? this.#stream.exchange(query, probeTimeoutMs)
-      : this.#udp.exchange(query, probeTimeoutMs)
+      : this.#exchangeOverUdp(query, probeTimeoutMs)
     return exchange.then(
       () => true,
       () => false,

@@ -3,6 +3,7 @@ import { writeUint16 } from '../../wire/bytes.ts'
 import { recordClass, recordType } from '../../wire/codes.ts'
 import { encodeName, foldName } from '../../wire/name.ts'
 import { headerLength, type Query } from '../../wire/query.ts'
+import { promiseReply } from '../forward/pending-queries.ts'
 import type { Upstream } from '../forward/upstream.ts'
 
 export interface LoopEvents {
@@ -67,12 +68,10 @@ export class LoopProbes {
     const labels = [randomBytes(12).toString('hex'), randomBytes(12).toString('hex')]
     const name = Buffer.concat([encodeName(labels.join('.')).subarray(0, -1), this.#zone])
     this.#probes.set(keyOf(name), upstream)
-    const answered = await upstream
-      .ask(() => makeHinfoQuery(name), false)
-      .then(
-        () => true,
-        () => false,
-      )
+    const answered = await promiseReply((sink) => upstream.ask(() => makeHinfoQuery(name), false, sink)).then(
+      () => true,
+      () => false,
+    )
     this.#probes.delete(keyOf(name))
     if (this.#timer === undefined || !answered || this.#seen.has(upstream)) return
     if (upstream.disabledBecause === undefined) return

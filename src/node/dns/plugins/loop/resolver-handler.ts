@@ -29,7 +29,7 @@ export class LoopResolverHandler implements ResolverHandler {
     for (const probes of this.#probes) probes.stop()
   }
 
-  resolve(question: ResolverQuestion, next: ResolverNext): Resolution | Promise<Resolution> {
+  resolve(question: ResolverQuestion, next: ResolverNext): Resolution | undefined {
     for (const probes of this.#probes) if (probes.isOurs(question.query)) return { kind: 'silence', plugin: 'loop' }
     return next(question)
   }
