@@ -7,6 +7,7 @@ import {
   addressLengthOf,
   datagramSocket,
   dontWait,
+  family,
   familyOf,
   findSocketCalls,
   type SocketCalls,
@@ -67,7 +68,7 @@ export class DatagramBatch {
     this.#isIpv6 = ipFamily(address) === 'IPv6'
     this.#in = new Slots(ffi, receivedBytes)
     this.#out = new Slots(ffi, sentBytes)
-    this.datagrams = Array.from({ length: batchSize }, (_, index) => new Slot(this.#in, index, this.#isIpv6))
+    this.datagrams = Array.from({ length: batchSize }, (_, index) => new Slot(this.#in, index))
   }
 
   /** Reads waiting datagrams into `datagrams` and returns their number, 0 if none wait. */
@@ -77,8 +78,9 @@ export class DatagramBatch {
     return Math.max(0, this.#calls.recvmmsg(this.fd, this.#in.pointer, batchSize, dontWait, 0n))
   }
 
-  /** Returns the buffer for the next answer. */
+  /** Returns the buffer for the next answer. Sends the queued ones where they fill the batch. */
   get answer(): Buffer {
+    if (this.#answers === batchSize) this.send()
     return this.#out.bytes(this.#answers)
   }
 
@@ -103,12 +105,16 @@ export class DatagramBatch {
   /** Queues an answer for a source of `sourceOf` or `sourceFor`; `send` sends it, and so does the next `receive`. Returns false where it is too long. */
   replyTo(source: Buffer, answer: Buffer): boolean {
     if (answer.length > sentBytes) return false
-    if (this.#answers === batchSize) this.send()
     answer.copy(this.answer)
-    this.#out.setAddress(this.#answers, source)
-    this.#out.setLengths(this.#answers, answer.length, this.#isIpv6 ? addressLength.ipv6 : addressLength.ipv4)
-    this.#answers += 1
+    this.queue(source, answer.length)
     return true
+  }
+
+  /** Queues the first `length` bytes of `answer` for a source, like `replyTo`. */
+  queue(source: Buffer, length: number): void {
+    this.#out.setAddress(this.#answers, source)
+    this.#out.setLengths(this.#answers, length, this.#isIpv6 ? addressLength.ipv6 : addressLength.ipv4)
+    this.#answers += 1
   }
 
   /** Sends the queued answers. One that the kernel refuses is dropped, like a packet in a full network. */
@@ -126,13 +132,11 @@ class Slot implements Datagram {
   readonly bytes: Buffer
   readonly #slots: Slots
   readonly #index: number
-  readonly #isIpv6: boolean
 
-  constructor(slots: Slots, index: number, isIpv6: boolean) {
+  constructor(slots: Slots, index: number) {
     this.bytes = slots.bytes(index)
     this.#slots = slots
     this.#index = index
-    this.#isIpv6 = isIpv6
   }
 
   get length(): number {
@@ -140,17 +144,28 @@ class Slot implements Datagram {
   }
 
   get port(): number {
-    return this.#slots.addresses.readUInt16BE(this.#index * addressBytes + 2)
+    return portAt(this.#slots.addresses, this.#index * addressBytes)
   }
 
   get address(): string {
-    const { addresses } = this.#slots
-    const at = this.#index * addressBytes
-    if (!this.#isIpv6) return ipv4Text(addresses.readUInt32BE(at + 4))
-    const ip = bigIntToIp(BigInt(`0x${addresses.toString('hex', at + 8, at + 24)}`), 'IPv6')
-    const link = addresses.readUInt32LE(at + 24)
-    return link === 0 ? ip : `${ip}%${linkName(link)}`
+    return addressAt(this.#slots.addresses, this.#index * addressBytes)
   }
+}
+
+/** Returns address and port of a source of `sourceOf`. */
+export function readSource(source: Buffer): Pick<Datagram, 'address' | 'port'> {
+  return { address: addressAt(source, 0), port: portAt(source, 0) }
+}
+
+function portAt(addresses: Buffer, at: number): number {
+  return addresses.readUInt16BE(at + 2)
+}
+
+function addressAt(addresses: Buffer, at: number): string {
+  if (addresses.readUInt16LE(at) !== family.ipv6) return ipv4Text(addresses.readUInt32BE(at + 4))
+  const ip = bigIntToIp(BigInt(`0x${addresses.toString('hex', at + 8, at + 24)}`), 'IPv6')
+  const link = addresses.readUInt32LE(at + 24)
+  return link === 0 ? ip : `${ip}%${linkName(link)}`
 }
 
 const maxTexts = 4096

@@ -1,5 +1,5 @@
 import { knownFfi } from '../ffi.ts'
-import { dontWait, findSocketCalls, type SocketCalls } from './socket-calls.ts'
+import { findSocketCalls, type SocketCalls } from './socket-calls.ts'
 
 type Ffi = typeof import('node:ffi')
 
@@ -9,6 +9,7 @@ const epoll = { closeOnExec: 0o2_000_000, add: 1, remove: 2, readable: 1, failed
 const event = process.arch === 'x64' ? { bytes: 12, data: 4 } : { bytes: 16, data: 8 }
 const maxEvents = 64
 const receivedBytes = 65_536
+const receivedLength = BigInt(receivedBytes)
 const sentBytes = 4_096
 const readableEvent = Buffer.alloc(event.bytes)
 
@@ -77,7 +78,7 @@ export class DatagramSweep {
     }
     if (message.length > sentBytes) return false
     message.copy(this.#out)
-    return this.calls.send(fd, this.#pointers.out, BigInt(message.length), dontWait) === message.length
+    return this.calls.write(fd, this.#pointers.out, bigLength(message.length)) === message.length
   }
 
   close(): void {
@@ -100,9 +101,17 @@ export class DatagramSweep {
     const fd = this.#events.readInt32LE(at + event.data)
     const reader = this.#readers.get(fd)
     if (reader === undefined) return
-    const length = this.calls.recv(fd, this.#pointers.in, BigInt(receivedBytes), dontWait)
+    const length = this.calls.read(fd, this.#pointers.in, receivedLength)
     if (length >= 0) reader.onMessage(this.#in, length)
   }
+}
+
+const bigLengths: bigint[] = []
+
+/** Returns the length as the C library takes it. Each is made once: there are few, and a new object for each message would be garbage. */
+function bigLength(length: number): bigint {
+  bigLengths[length] ??= BigInt(length)
+  return bigLengths[length]
 }
 
 function eventFor(fd: number): Buffer {

@@ -2,7 +2,7 @@ import { type Ip, ipFamily, ipToBigInt } from '../../model/ip.ts'
 
 type Ffi = typeof import('node:ffi')
 
-/** Functions of this process' C library that sockets need. A result of `recv` and `send` fits in 32 bits, as do their lengths. */
+/** Functions of this process' C library that sockets need. A result of `read` and `write` fits in 32 bits, as do their lengths. */
 export type SocketCalls = ReturnType<typeof findSocketCalls>
 
 export function findSocketCalls(ffi: Ffi) {
@@ -12,8 +12,9 @@ export function findSocketCalls(ffi: Ffi) {
     bind: { return: 'i32', arguments: ['i32', 'pointer', 'u32'] },
     connect: { return: 'i32', arguments: ['i32', 'pointer', 'u32'] },
     close: { return: 'i32', arguments: ['i32'] },
-    send: { return: 'i32', arguments: ['i32', 'pointer', 'u64', 'i32'] },
-    recv: { return: 'i32', arguments: ['i32', 'pointer', 'u64', 'i32'] },
+    // Node calls functions of up to three arguments without lists of them, in half the time of `send` and `recv`.
+    write: { return: 'i32', arguments: ['i32', 'pointer', 'u64'] },
+    read: { return: 'i32', arguments: ['i32', 'pointer', 'u64'] },
     recvmmsg: { return: 'i32', arguments: ['i32', 'pointer', 'u32', 'i32', 'pointer'] },
     sendmmsg: { return: 'i32', arguments: ['i32', 'pointer', 'u32', 'i32'] },
     epoll_create1: { return: 'i32', arguments: ['i32'] },
@@ -23,7 +24,7 @@ export function findSocketCalls(ffi: Ffi) {
 }
 
 // These constants and structures hold on Linux for 64-bit little-endian machines: socket.h, in.h, fcntl.h.
-const family = { ipv4: 2, ipv6: 10 } as const
+export const family = { ipv4: 2, ipv6: 10 } as const
 /** SOCK_DGRAM, SOCK_NONBLOCK and SOCK_CLOEXEC. */
 export const datagramSocket = 2 | 0o4_000 | 0o2_000_000
 /** MSG_DONTWAIT */

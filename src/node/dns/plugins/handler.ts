@@ -54,6 +54,8 @@ export const handlerResult = {
   next: 0,
   /** The answer takes waiting, or more work than fits this path: `answer` of the block's handlers gives it. */
   later: -1,
+  /** No handler before has the answer: the resolver has it, in its cache or from upstreams. */
+  resolver: -2,
 } as const
 
 export type Next = (question: Question) => Answer | Promise<Answer>

@@ -1,5 +1,6 @@
 // Messages between serving threads. Each field of a batch is a list of its own and the bytes of all messages stand one after the other: cloning a
 // list of objects costs several times as much.
+import type { Ip } from '../../../model/ip.ts'
 import type { ResolveRequest, ResolveResult } from '../plugins/forward/resolve-request.ts'
 import type { CachedCopy } from '../plugins/handler.ts'
 
@@ -23,6 +24,27 @@ export interface ResultBatch extends PackedMessages {
   readonly plugins: readonly ResolveResult['plugin'][]
   readonly agesMs: readonly number[]
   readonly copies: readonly (CachedCopy | undefined)[]
+}
+
+/** Datagrams that the thread with the resolver answers itself, from its socket with the same address. */
+export interface HandedDatagrams {
+  readonly place: DatagramPlace
+  /** Of a `DatagramPack`. */
+  readonly packed: Uint8Array
+}
+
+/** The address and port that received datagrams. */
+export interface DatagramPlace {
+  readonly address: Ip
+  readonly port: number
+}
+
+/** A copy of a cached answer for the thread that handed its question over. */
+export interface HandedCopy {
+  /** The id of the server block. */
+  readonly block: string
+  readonly question: Uint8Array
+  readonly copy: CachedCopy
 }
 
 /** Copies the questions. */

@@ -1,12 +1,12 @@
 import type { Series } from '../metrics/series.ts'
 import type { Answer } from '../plugins/handler.ts'
 import type { ResolvedBlock } from '../plugins/resolved-block.ts'
-import type { Resolution, ResolverHandler, ResolverNext } from '../plugins/resolver-handler.ts'
+import type { Resolution, ResolverHandler, ResolverNext, ResolverQuestion } from '../plugins/resolver-handler.ts'
 import { createResolverHandlers, type ResolverEvents } from '../plugins/resolver-handlers.ts'
 import { rcode } from '../wire/codes.ts'
 import type { Query } from '../wire/query.ts'
 import { questionKey } from '../wire/question-key.ts'
-import { writeCode, writeResolution } from './write-answer.ts'
+import { makeAnswer, makeCode } from './write-answer.ts'
 
 /** A question that is not answered from the cluster's names. */
 export interface ResolverQuery {
@@ -60,6 +60,11 @@ export class BlockResolver {
     return this.handlers.flatMap((handler) => [...(handler.series?.(this.#server) ?? [])])
   }
 
+  /** Passes a question through the handlers. Undefined: `question.done` receives the resolution. */
+  ask(question: ResolverQuestion): Resolution | undefined {
+    return this.#first(question)
+  }
+
   resolve(request: ResolverQuery): Answer | Promise<Answer> {
     const { query, client, overTcp } = request
     let now: Resolution | undefined
@@ -71,7 +76,7 @@ export class BlockResolver {
       .then((late) => write(request, late))
       .catch((error: unknown) => {
         this.#onFailure(query, error)
-        return { message: writeCode(query, rcode.SERVFAIL), plugin: 'forward', ageMs: 0 }
+        return { message: makeCode(query, rcode.SERVFAIL), plugin: 'forward', ageMs: 0 }
       })
   }
 
@@ -81,7 +86,7 @@ export class BlockResolver {
 }
 
 function write({ query, limit }: ResolverQuery, resolution: Resolution): Answer {
-  const message = writeResolution(query, resolution, limit)
+  const message = makeAnswer(query, resolution, limit)
   const { plugin } = resolution
   if (resolution.kind !== 'message') return { message, plugin, ageMs: 0 }
   const { ageMs, copy } = resolution

@@ -2,13 +2,24 @@ import type { MessagePort } from 'node:worker_threads'
 import { Deadlines, type TimedJob } from '../../../loop/deadlines.ts'
 import type { ForwardedQuestion, ResolveRequest, ResolveResult } from '../plugins/forward/resolve-request.ts'
 import type { Answer } from '../plugins/handler.ts'
-import { packRequests, type ResultBatch, unpackResults } from './batches.ts'
+import {
+  type DatagramPlace,
+  type HandedCopy,
+  type HandedDatagrams,
+  packRequests,
+  type ResultBatch,
+  unpackResults,
+} from './batches.ts'
+import { DatagramPack } from './datagram-pack.ts'
 
 interface WaitingQuestion extends TimedJob {
   readonly done: (answer: Answer | undefined) => void
 }
 
 const timeoutMs = 15_000
+
+/** Receives the copy of a cached answer, the answer to a datagram that was handed over. */
+export type KeepCopy = (handed: HandedCopy) => void
 
 /** A serving thread's channel to the one with the resolver. The requests of one turn of the event loop go in one message. */
 export class ResolveClient {
@@ -17,15 +28,37 @@ export class ResolveClient {
   #port: MessagePort | undefined
   #outbox: ResolveRequest[] = []
   #nextId = 1
+  readonly #keepCopy: KeepCopy
+  /** Datagrams that are handed over at the end of this turn, by the place that received them. */
+  readonly #packs = new Map<DatagramPlace, DatagramPack>()
+  #isHandingOver = false
+
+  constructor(keepCopy: KeepCopy = () => {}) {
+    this.#keepCopy = keepCopy
+  }
 
   /** Connects to a resolver. A former one has ended: its open requests get no answer. */
   connect(port: MessagePort): void {
     this.#port?.close()
     for (const id of [...this.#waiting.keys()]) this.#finish(id, undefined)
     this.#port = port
-    port.on('message', (batch: ResultBatch) => {
-      for (const result of unpackResults(batch)) this.#finish(result.id, answerOf(result))
+    port.on('message', (message: ResultBatch | HandedCopy) => {
+      if ('block' in message) this.#keepCopy(message)
+      else for (const result of unpackResults(message)) this.#finish(result.id, answerOf(result))
     })
+  }
+
+  /** Hands a datagram over: the thread with the resolver answers it, with its own socket of that place. */
+  handOver(place: DatagramPlace, bytes: Buffer, length: number, source: Buffer): void {
+    let pack = this.#packs.get(place)
+    if (pack === undefined) {
+      pack = new DatagramPack()
+      this.#packs.set(place, pack)
+    }
+    pack.add(bytes, length, source)
+    if (this.#isHandingOver) return
+    this.#isHandingOver = true
+    setImmediate(() => this.#handAllOver())
   }
 
   /** Gives undefined when the resolver does not answer. */
@@ -45,6 +78,14 @@ export class ResolveClient {
     this.#port?.close()
   }
 
+  #handAllOver(): void {
+    this.#isHandingOver = false
+    for (const [place, pack] of this.#packs) {
+      if (pack.isEmpty) this.#packs.delete(place)
+      else this.#port?.postMessage({ place: placeOf(place), packed: pack.take() } satisfies HandedDatagrams)
+    }
+  }
+
   #flush(): void {
     this.#port?.postMessage(packRequests(this.#outbox))
     this.#outbox = []
@@ -57,6 +98,10 @@ export class ResolveClient {
     this.#deadlines.remove(waiting, timeoutMs)
     waiting.done(answer)
   }
+}
+
+function placeOf({ address, port }: DatagramPlace): DatagramPlace {
+  return { address, port }
 }
 
 function answerOf({ plugin, ageMs, message, copy }: ResolveResult): Answer {

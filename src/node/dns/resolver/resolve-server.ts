@@ -2,20 +2,30 @@ import type { MessagePort } from 'node:worker_threads'
 import type { ResolveRequest, ResolveResult } from '../plugins/forward/resolve-request.ts'
 import type { Answer } from '../plugins/handler.ts'
 import { Query } from '../wire/query.ts'
-import { packResults, type RequestBatch, unpackRequests } from './batches.ts'
+import { type HandedCopy, type HandedDatagrams, packResults, type RequestBatch, unpackRequests } from './batches.ts'
 import type { BlockResolver } from './block-resolver.ts'
+
+/** Answers datagrams that another thread hands over. `giveCopy` sends that thread a copy of a cached answer. */
+export type TakeDatagrams = (handed: HandedDatagrams, giveCopy: (copy: HandedCopy) => void) => void
+
+interface ResolveServerParts {
+  readonly find: (block: string) => BlockResolver | undefined
+  readonly takeDatagrams: TakeDatagrams
+}
 
 /** The end of the channel to another serving thread, on the one with the resolver. */
 export class ResolveServer {
   readonly #port: MessagePort
-  readonly #find: (block: string) => BlockResolver | undefined
+  readonly #find: ResolveServerParts['find']
   #outbox: ResolveResult[] = []
 
-  constructor(port: MessagePort, find: (block: string) => BlockResolver | undefined) {
+  constructor(port: MessagePort, { find, takeDatagrams }: ResolveServerParts) {
     this.#port = port
     this.#find = find
-    port.on('message', (batch: RequestBatch) => {
-      for (const request of unpackRequests(batch)) this.#take(request)
+    const giveCopy = (copy: HandedCopy) => port.postMessage(copy)
+    port.on('message', (message: RequestBatch | HandedDatagrams) => {
+      if ('place' in message) takeDatagrams(message, giveCopy)
+      else for (const request of unpackRequests(message)) this.#take(request)
     })
   }
 

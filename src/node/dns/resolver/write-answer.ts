@@ -6,24 +6,30 @@ import { writeError } from '../wire/response.ts'
 /** The length of an answer's OPT record: 11 bytes and the options of the client that are echoed. */
 const maxOptBytes = 11 + 512
 
-/** Writes what a handler gave as the answer to the query, at most `limit` bytes. Returns undefined where the client gets none. */
-export function writeResolution(query: Query, resolution: Resolution, limit: number): Buffer | undefined {
-  if (resolution.kind === 'message') return writeMessage(query, resolution, limit)
-  return resolution.kind === 'code' ? writeCode(query, resolution.rcode) : undefined
+/** Returns what a handler gave as the answer to the query, at most `limit` bytes; undefined where the client gets none. */
+export function makeAnswer(query: Query, resolution: Resolution, limit: number): Buffer | undefined {
+  if (resolution.kind === 'code') return makeCode(query, resolution.rcode)
+  if (resolution.kind === 'silence') return undefined
+  if (resolution.layout.questionName === undefined) return makeCode(query, resolution.layout.rcode)
+  const out = Buffer.allocUnsafe(Math.min(limit, resolution.message.length + optLength(query)))
+  return out.subarray(0, writeMessage(query, resolution, out, limit))
 }
 
-function writeMessage(
-  query: Query,
-  { message, layout, ageSeconds, ttlSeconds }: ResolvedMessage,
-  limit: number,
-): Buffer {
-  if (layout.questionName === undefined) return writeCode(query, layout.rcode)
-  const out = Buffer.allocUnsafe(Math.min(limit, message.length + optLength(query)))
-  return out.subarray(0, writeRawReply(query, message, layout, out, { limit, ageSeconds, ttlSeconds }))
-}
-
-/** Writes an answer that is only an rcode. */
-export function writeCode(query: Query, rcode: number): Buffer {
+/** Returns an answer that is only an rcode. */
+export function makeCode(query: Query, rcode: number): Buffer {
   const out = Buffer.allocUnsafe(query.questionEnd + maxOptBytes)
   return out.subarray(0, writeError(query, out, rcode))
+}
+
+/** Writes what a handler gave as the answer to the query, at most `limit` bytes. Returns its length, 0 where the client gets none. */
+export function writeAnswer(query: Query, resolution: Resolution, out: Buffer, limit: number): number {
+  if (resolution.kind === 'code') return writeError(query, out, resolution.rcode)
+  if (resolution.kind === 'silence') return 0
+  if (resolution.layout.questionName === undefined) return writeError(query, out, resolution.layout.rcode)
+  return writeMessage(query, resolution, out, limit)
+}
+
+function writeMessage(query: Query, resolved: ResolvedMessage, out: Buffer, limit: number): number {
+  const { message, layout, ageSeconds, ttlSeconds } = resolved
+  return writeRawReply(query, message, layout, out, { limit, ageSeconds, ttlSeconds })
 }

@@ -1,8 +1,18 @@
-import { type Answer, type AnsweredQuestion, type Handler, type Question, serverFailure } from '../plugins/handler.ts'
+import { CacheHandler } from '../plugins/cache/handler.ts'
+import {
+  type Answer,
+  type AnsweredQuestion,
+  type CachedCopy,
+  type Handler,
+  type Question,
+  serverFailure,
+} from '../plugins/handler.ts'
 import { createHandlers, type HandlerParts, openTable } from '../plugins/handlers.ts'
 import { KubernetesHandler } from '../plugins/kubernetes/handler.ts'
+import { RotateHandler } from '../plugins/loadbalance/handler.ts'
 import { BlockCounts } from '../plugins/prometheus/metrics.ts'
 import type { ServedBlock } from '../plugins/served-block.ts'
+import type { Query } from '../wire/query.ts'
 import type { SharedTable } from '../zone/layout.ts'
 
 type WithMethod<Method extends keyof Handler> = Handler & Required<Pick<Handler, Method>>
@@ -16,6 +26,8 @@ export class ActiveBlock {
   readonly immediate: readonly WithMethod<'answerNow'>[]
   readonly #waiting: readonly WithMethod<'answer'>[]
   readonly #observers: readonly WithMethod<'onAnswered'>[]
+  readonly #rotates: boolean
+  readonly #cache: CacheHandler | undefined
 
   /** `before`: the same block before a reload. */
   constructor(settings: ServedBlock, parts: Omit<HandlerParts, 'before' | 'countTemplate'>, before?: ActiveBlock) {
@@ -27,9 +39,21 @@ export class ActiveBlock {
       before: before?.handlers ?? [],
       countTemplate: (name, labels) => counts.countNamed(`coredns_template_${name}`, labels),
     })
+    this.#rotates = this.handlers.some((handler) => handler instanceof RotateHandler)
+    this.#cache = this.handlers.find((handler) => handler instanceof CacheHandler)
     this.immediate = this.handlers.filter((handler) => handler.answerNow !== undefined) as never
     this.#waiting = this.handlers.filter((handler) => handler.answer !== undefined) as never
     this.#observers = this.handlers.filter((handler) => handler.onAnswered !== undefined) as never
+  }
+
+  /** Answers of the resolver are rotated. */
+  get rotates(): boolean {
+    return this.#rotates
+  }
+
+  /** Keeps a copy of a cached answer, for the next client that asks on this thread. */
+  keepCopy(query: Query, copy: CachedCopy): void {
+    this.#cache?.copies.put(query, copy)
   }
 
   get isObserved(): boolean {

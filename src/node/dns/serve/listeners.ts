@@ -1,8 +1,10 @@
 import { describeError } from '../../../model/errors.ts'
 import type { ListenAddress, Listener } from '../plugins/client.ts'
+import type { DatagramPlace, HandedDatagrams } from '../resolver/batches.ts'
+import type { ForwardedDatagram } from './forwarded-question.ts'
 import type { Responder } from './responder.ts'
 import { TcpServer } from './tcp-server.ts'
-import { UdpServer } from './udp-server.ts'
+import { type Forward, UdpServer } from './udp-server.ts'
 
 /** An address on which a thread could not listen. */
 export interface ListenFailure {
@@ -13,16 +15,19 @@ export interface ListenFailure {
 
 interface OpenListener {
   readonly listener: Listener
-  readonly servers: readonly { close(): Promise<void> }[]
+  readonly udp: UdpServer
+  readonly tcp: TcpServer
 }
 
 /** The sockets of one thread. A new configuration opens and closes only the sockets that differ; the others never stop answering. */
 export class Listeners {
   readonly #responder: Responder
+  readonly #forward: Forward
   #open: readonly OpenListener[] = []
 
-  constructor(responder: Responder) {
+  constructor(responder: Responder, forward: Forward) {
     this.#responder = responder
+    this.#forward = forward
   }
 
   /** Listens on exactly these addresses. Returns those on which it cannot listen; the others serve. */
@@ -47,6 +52,11 @@ export class Listeners {
     return this.#open.find(({ listener }) => listener.current.port === port)?.listener
   }
 
+  /** Answers datagrams that another thread received. They get no answer where this thread does not listen at their place any more. */
+  takeHandedOver({ place, packed }: HandedDatagrams, giveCopy: ForwardedDatagram['giveCopy']): void {
+    this.#open.find(({ listener }) => isSame(listener.current, place))?.udp.takeHandedOver(packed, giveCopy)
+  }
+
   async closeAll(): Promise<void> {
     const open = this.#open
     this.#open = []
@@ -55,12 +65,12 @@ export class Listeners {
 
   async #listen(current: ListenAddress, maxConnections: number): Promise<OpenListener | ListenFailure> {
     const listener = { current }
-    const udp = new UdpServer(listener, this.#responder)
+    const udp = new UdpServer(listener, this.#responder, this.#forward)
     const tcp = new TcpServer(listener, this.#responder, maxConnections)
     try {
       await udp.listen()
       await tcp.listen()
-      return { listener, servers: [udp, tcp] }
+      return { listener, udp, tcp }
     } catch (error) {
       await udp.close()
       return { address: current.address, port: current.port, message: describeError(error) }
@@ -68,10 +78,10 @@ export class Listeners {
   }
 }
 
-function isSame(a: ListenAddress, b: ListenAddress): boolean {
+function isSame(a: DatagramPlace, b: DatagramPlace): boolean {
   return a.address === b.address && a.port === b.port
 }
 
-async function close({ servers }: OpenListener): Promise<void> {
-  await Promise.all(servers.map((server) => server.close()))
+async function close({ udp, tcp }: OpenListener): Promise<void> {
+  await Promise.all([udp.close(), tcp.close()])
 }

@@ -1,10 +1,13 @@
 import type { Series } from '../metrics/series.ts'
 import { CacheHandler } from '../plugins/cache/handler.ts'
 import type { Client, Listener } from '../plugins/client.ts'
-import { type Answer, handlerResult, type Question, serverFailure } from '../plugins/handler.ts'
+import { type Answer, type CachedCopy, handlerResult, type Question, serverFailure } from '../plugins/handler.ts'
 import type { HandlerParts } from '../plugins/handlers.ts'
+import { rotateMessage } from '../plugins/loadbalance/handler.ts'
 import { BlockCounts } from '../plugins/prometheus/metrics.ts'
 import { makeTargetQuery } from '../plugins/resolve-target.ts'
+import type { Resolution, ResolverQuestion } from '../plugins/resolver-handler.ts'
+import { writeAnswer } from '../resolver/write-answer.ts'
 import { readUint16 } from '../wire/bytes.ts'
 import { rcode, recordClass } from '../wire/codes.ts'
 import { maxMessageLength } from '../wire/message.ts'
@@ -13,6 +16,7 @@ import { Query, type QueryVerdict } from '../wire/query.ts'
 import { writeError } from '../wire/response.ts'
 import type { SharedTable } from '../zone/layout.ts'
 import { ActiveBlock } from './active-block.ts'
+import { type ForwardedDatagram, ForwardedQuestion } from './forwarded-question.ts'
 import type { ServingSettings } from './settings.ts'
 import { SourceFilter } from './source-filter.ts'
 
@@ -22,6 +26,8 @@ export const responderResult = {
   none: 0,
   /** `respondLater` gives the answer. */
   later: -1,
+  /** The resolver has the answer: `forward` gives it on the thread with the resolver, `respondLater` on every thread. */
+  resolver: -2,
 } as const
 
 /** An answer over UDP has no more bytes, so that it is not fragmented on its way (DNS flag day 2020). */
@@ -43,7 +49,18 @@ interface CountedAnswer {
   readonly startedMs: number
 }
 
-export type ResponderParts = Pick<HandlerParts, 'resolve' | 'writeLog'>
+/** The resolver of this thread. */
+export interface LocalResolver {
+  /** Asks the resolver of a server block. Undefined: `question.done` receives the resolution. */
+  ask(block: string, question: ResolverQuestion): Resolution | undefined
+  /** Notes that an upstream's message could not be written. */
+  noteFailure(block: string, query: Query, error: unknown): void
+}
+
+export interface ResponderParts extends Pick<HandlerParts, 'resolve' | 'writeLog'> {
+  /** Undefined on threads without a resolver. */
+  readonly localResolver?: () => LocalResolver | undefined
+}
 
 /**
  * Answers questions on a serving thread. Answers from memory are written at once and allocate little; answers that have to wait for others are given
@@ -91,6 +108,7 @@ export class Responder {
       const answered = handler.answerNow(query, out, limit)
       if (answered === handlerResult.next) continue
       if (answered === handlerResult.later) return responderResult.later
+      if (answered === handlerResult.resolver) return responderResult.resolver
       return this.#finish(block, query, client, out, { plugin: handler.plugin, length: answered, startedMs })
     }
     const failed = writeError(query, out, rcode.SERVFAIL)
@@ -114,6 +132,24 @@ export class Responder {
     this.#count(block, query, client, { plugin, flags, length: message?.length ?? 0, startedMs })
     if (block.isObserved) block.observe({ query, client, message, seconds: secondsSince(startedMs) })
     return message
+  }
+
+  /** Answers a datagram for which `respondNow` returned `resolver`, here or on another thread, by the resolver of this thread. */
+  forward(datagram: ForwardedDatagram): void {
+    const query = new Query()
+    if (query.parse(datagram.bytes, datagram.bytes.length) !== 'ok') return
+    const block = this.#route(query, datagram.client.listener)
+    if (block === undefined) return
+    const question = new ForwardedQuestion(query, { datagram, block }, this.#finishForwarded)
+    const now = this.#askResolver(block.settings.id, question)
+    if (now !== undefined) question.done(now)
+  }
+
+  /** Keeps a copy of a cached answer to a question that another thread answered. */
+  keepCopy(block: string, question: Buffer, copy: CachedCopy): void {
+    const query = new Query()
+    if (query.parse(question, question.length) !== 'ok') return
+    this.#blocks.find(({ settings }) => settings.id === block)?.keepCopy(query, copy)
   }
 
   /** Returns the answer that a client would get, with the plugin that gives it. */
@@ -176,6 +212,43 @@ export class Responder {
     return answer?.message
   }
 
+  #askResolver(block: string, question: ForwardedQuestion): Resolution | undefined {
+    try {
+      const resolver = this.#parts.localResolver?.()
+      return resolver === undefined ? failedResolution : resolver.ask(block, question)
+    } catch {
+      this.#panics += 1
+      return failedResolution
+    }
+  }
+
+  /** Writes and sends the answer to a datagram. One that cannot be written is SERVFAIL. */
+  readonly #finishForwarded = (question: ForwardedQuestion, resolution: Resolution): void => {
+    const { query, datagram, block, startedMs } = question
+    const { client, source, replies } = datagram
+    const out = replies.answer
+    const length = this.#writeResolution(question, resolution, out)
+    const flags = length === 0 ? 0 : readUint16(out, 2)
+    this.#count(block, query, client, { plugin: resolution.plugin, flags, length, startedMs })
+    if (block.isObserved) {
+      const message = length === 0 ? undefined : out.subarray(0, length)
+      block.observe({ query, client, message, seconds: secondsSince(startedMs) })
+    }
+    if (length > 0) replies.reply(source, length)
+    if (resolution.kind === 'message' && resolution.copy !== undefined) shareCopy(question, resolution.copy)
+  }
+
+  #writeResolution({ query, datagram, block }: ForwardedQuestion, resolution: Resolution, out: Buffer): number {
+    try {
+      const length = writeAnswer(query, resolution, out, limitOf(query, datagram.client))
+      if (length > 0 && block.rotates) rotateMessage(out, length)
+      return length
+    } catch (error) {
+      this.#parts.localResolver?.()?.noteFailure(block.settings.id, query, error)
+      return writeError(query, out, rcode.SERVFAIL)
+    }
+  }
+
   #refuse(query: Query, { transport, listener }: Client, out: Buffer, code: number): number {
     const length = writeError(query, out, code)
     this.#dropped.countRequest(transport, isIpv6(listener), query.type, query.length, query.dnssecOk)
@@ -201,6 +274,13 @@ export class Responder {
     counts.countRequest(transport, isIpv6(listener), query.type, query.length, query.dnssecOk)
     counts.countResponse(transport, plugin, flags & 0xf, length, secondsSince(startedMs))
   }
+}
+
+const failedResolution: Resolution = { kind: 'code', plugin: 'forward', rcode: rcode.SERVFAIL, because: 'failed' }
+
+function shareCopy({ query, datagram, block }: ForwardedQuestion, copy: CachedCopy): void {
+  if (datagram.giveCopy === undefined) block.keepCopy(query, copy)
+  else if (block.settings.cache !== undefined) datagram.giveCopy(block.settings.id, datagram.bytes, copy)
 }
 
 function secondsSince(startedMs: number): number {

@@ -1,28 +1,45 @@
 import { createSocket, type RemoteInfo, type Socket } from 'node:dgram'
 import { once } from 'node:events'
-import { type Datagram, DatagramBatch } from '../../../host/datagrams/index.ts'
+import { type Datagram, DatagramBatch, readSource } from '../../../host/datagrams/index.ts'
 import { ipFamily } from '../../../model/ip.ts'
 import { listenFailure } from '../errors.ts'
 import type { Client, Listener } from '../plugins/client.ts'
+import { unpackDatagrams } from '../resolver/datagram-pack.ts'
+import type { DatagramReplies, ForwardedDatagram } from './forwarded-question.ts'
 import { type Responder, responderResult } from './responder.ts'
 
 const scratchBytes = 65_536
 /** The most bytes of datagrams that wait for the kernel; more are dropped, as a full network would do. */
 const maxQueuedBytes = 8 * 1024 * 1024
 
+/** A datagram whose answer the resolver has. Its bytes and its client are valid until the function returns. */
+export interface ReceivedDatagram {
+  readonly bytes: Buffer
+  readonly length: number
+  readonly client: Client
+  readonly source: Buffer
+  /** Sends the answer. */
+  readonly replies: DatagramReplies
+}
+
+export type Forward = (received: ReceivedDatagram) => void
+
 /** Answers datagrams on one address and port, which it shares with the other threads. */
-export class UdpServer {
+export class UdpServer implements DatagramReplies {
   readonly #listener: Listener
   readonly #responder: Responder
+  readonly #forward: Forward | undefined
   readonly #socket: Socket
   #scratch = Buffer.allocUnsafeSlow(scratchBytes)
   #batch: DatagramBatch | undefined
   #clients: readonly BatchClient[] = []
   #isPlanned = false
 
-  constructor(listener: Listener, responder: Responder) {
+  /** `forward` gets the datagrams whose answer the resolver has; without it they are answered like all that take waiting. */
+  constructor(listener: Listener, responder: Responder, forward?: Forward) {
     this.#listener = listener
     this.#responder = responder
+    this.#forward = forward
     const type = ipFamily(listener.current.address) === 'IPv6' ? 'udp6' : 'udp4'
     // Answers go to addresses, never to names, so nothing is resolved.
     const lookup: NonNullable<Parameters<typeof createSocket>[0] & object>['lookup'] = (address, _, done) =>
@@ -67,7 +84,7 @@ export class UdpServer {
     const client: Client = { address: from.address, port: from.port, transport: 'udp', listener: this.#listener }
     const length = this.#responder.respondNow(message, message.length, client, this.#scratch)
     if (length > 0) this.#socket.send(this.#scratch, 0, length, from.port, from.address)
-    else if (length === responderResult.later) this.#answerLater(message, client, this.#batch?.sourceFor(from))
+    else if (length < 0) this.#answerWaiting(length, message, message.length, client, this.#batch?.sourceFor(from))
   }
 
   /**
@@ -88,8 +105,36 @@ export class UdpServer {
     const { bytes, length } = client.datagram
     const answered = this.#responder.respondNow(bytes, length, client, batch.answer)
     if (answered > 0) batch.reply(index, answered)
-    else if (answered === responderResult.later)
-      this.#answerLater(Buffer.from(bytes.subarray(0, length)), client.kept, batch.sourceOf(index))
+    else if (answered < 0) this.#answerWaiting(answered, bytes, length, client, batch.sourceOf(index))
+  }
+
+  /** Answers a datagram that a code of `responderResult` leaves to others. */
+  #answerWaiting(code: number, bytes: Buffer, length: number, client: Client, source: Buffer | undefined): void {
+    if (code === responderResult.resolver && this.#forward !== undefined && source !== undefined)
+      this.#forward({ bytes, length, client, source, replies: this })
+    else this.#answerLater(Buffer.from(bytes.subarray(0, length)), keepClient(client), source)
+  }
+
+  /** The buffer for the next answer of `reply`. */
+  get answer(): Buffer {
+    return this.#batch?.answer ?? this.#scratch
+  }
+
+  /** Sends the first `length` bytes of `answer`, with the other answers of this turn of the event loop. */
+  reply(source: Buffer, length: number): void {
+    const batch = this.#batch
+    if (batch === undefined) return
+    batch.queue(source, length)
+    this.#planSend(batch)
+  }
+
+  /** Answers datagrams that another thread received here. `giveCopy` sends that thread copies of cached answers. */
+  takeHandedOver(packed: Uint8Array, giveCopy: ForwardedDatagram['giveCopy']): void {
+    if (this.#batch === undefined) return
+    unpackDatagrams(packed, (bytes, source) => {
+      const client: Client = { ...readSource(source), transport: 'udp', listener: this.#listener }
+      this.#responder.forward({ bytes, client, source, replies: this, ...(giveCopy && { giveCopy }) })
+    })
   }
 
   /** Answers later: in a batch, with the other answers of that turn of the event loop, where the source is given for it. */
@@ -139,10 +184,9 @@ class BatchClient implements Client {
   get port(): number {
     return this.datagram.port
   }
+}
 
-  /** Copies the source, for when the datagram is overwritten. */
-  get kept(): Client {
-    const { address, port, transport, listener } = this
-    return { address, port, transport, listener }
-  }
+/** Copies the client, for when its datagram is overwritten. */
+export function keepClient({ address, port, transport, listener }: Client): Client {
+  return { address, port, transport, listener }
 }

@@ -59,8 +59,10 @@ export class DnsThreads {
     for (let index = this.#links.length; index < this.#parts.servingThreads; index += 1) this.#start(index)
     await this.#configureResolver()
     if (isStart) await this.#connectAll()
-    const failures = await Promise.all(this.#links.map((link) => this.#configureServing(link)))
-    return failures[0] ?? []
+    // The one with the resolver first: it answers what the others hand over.
+    const failures = await this.#configureServing(this.#links[resolving])
+    await Promise.all(this.#links.map((link, index) => index !== resolving && this.#configureServing(link)))
+    return failures
   }
 
   changeTable(index: number, table: SharedTable): void {

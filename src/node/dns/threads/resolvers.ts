@@ -9,9 +9,13 @@ import type { Resolve } from '../plugins/forward/resolve-request.ts'
 import { describeTarget } from '../plugins/forward/upstream.ts'
 import { LoopMetrics } from '../plugins/loop/metrics.ts'
 import type { ResolvedBlock } from '../plugins/resolved-block.ts'
+import type { Resolution, ResolverQuestion } from '../plugins/resolver-handler.ts'
 import type { ResolverEvents } from '../plugins/resolver-handlers.ts'
 import { BlockResolver } from '../resolver/block-resolver.ts'
-import { ResolveServer } from '../resolver/resolve-server.ts'
+import { ResolveServer, type TakeDatagrams } from '../resolver/resolve-server.ts'
+import type { LocalResolver } from '../serve/responder.ts'
+import { rcode } from '../wire/codes.ts'
+import type { Query } from '../wire/query.ts'
 import { mainThreadLog, sendSpans } from './main-link.ts'
 import { SpanOutbox } from './span-outbox.ts'
 
@@ -24,7 +28,7 @@ interface ActiveResolver {
 }
 
 /** One cache and one set of upstreams for each server block. One serving thread has them; the others ask that thread. */
-export class Resolvers {
+export class Resolvers implements LocalResolver {
   readonly #metrics = { forward: new ForwardMetrics(), loop: new LoopMetrics() }
   readonly #events = createEvents(this.#metrics, () => this.#tracer)
   readonly #servers: ResolveServer[] = []
@@ -54,8 +58,19 @@ export class Resolvers {
   }
 
   /** Answers the questions of another serving thread. */
-  connect(port: MessagePort): void {
-    this.#servers.push(new ResolveServer(port, (block) => this.#active.get(block)?.resolver))
+  connect(port: MessagePort, takeDatagrams: TakeDatagrams): void {
+    const find = (block: string) => this.#active.get(block)?.resolver
+    this.#servers.push(new ResolveServer(port, { find, takeDatagrams }))
+  }
+
+  /** Asks the resolver of a block for a datagram of this thread, or one that was handed over. */
+  ask(block: string, question: ResolverQuestion): Resolution | undefined {
+    const active = this.#active.get(block)
+    return active === undefined ? noResolver : active.resolver.ask(question)
+  }
+
+  noteFailure(block: string, query: Query, error: unknown): void {
+    this.#active.get(block)?.failures.logFailure(query, error)
   }
 
   /** Loads what makes spans: a thread that is not traced does without. */
@@ -87,6 +102,8 @@ export class Resolvers {
     return { settings, resolver, failures }
   }
 }
+
+const noResolver: Resolution = { kind: 'code', plugin: 'forward', rcode: rcode.SERVFAIL, because: 'no-upstream' }
 
 interface ResolverMetrics {
   readonly forward: ForwardMetrics

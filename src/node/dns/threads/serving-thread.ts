@@ -2,8 +2,10 @@
 import type { MessagePort } from 'node:worker_threads'
 import type { Resolve } from '../plugins/forward/resolve-request.ts'
 import { ResolveClient } from '../resolver/resolve-client.ts'
+import type { TakeDatagrams } from '../resolver/resolve-server.ts'
 import { Listeners } from '../serve/listeners.ts'
 import { Responder } from '../serve/responder.ts'
+import { keepClient, type ReceivedDatagram } from '../serve/udp-server.ts'
 import { mainThreadLog, serveMainThread } from './main-link.ts'
 import type { Explanation, ServingAnswers, ServingRequest } from './messages.ts'
 import { raiseThreadPriority } from './priority.ts'
@@ -12,20 +14,34 @@ import { restoreBuffers } from './restore-buffers.ts'
 
 raiseThreadPriority()
 const log = mainThreadLog('serve')
-const channel = new ResolveClient()
+const channel = new ResolveClient(({ block, question, copy }) =>
+  responder.keepCopy(block, Buffer.from(question.buffer, question.byteOffset, question.length), copy),
+)
 let resolvers: Promise<Resolvers> | undefined
+let local: Resolvers | undefined
 let resolve: Resolve = (question) => channel.resolve(question)
 const responder = new Responder({
   resolve: (question) => resolve(question),
+  localResolver: () => local,
   writeLog: (line) => log.info(line),
 })
-const listeners = new Listeners(responder)
+const listeners = new Listeners(responder, forward)
+
+/** The thread with the resolver answers datagrams that wait for upstreams, whichever thread received them. */
+function forward({ bytes, length, client, source, replies }: ReceivedDatagram): void {
+  if (local === undefined) channel.handOver(client.listener.current, bytes, length, source)
+  else responder.forward({ bytes: Buffer.from(bytes.subarray(0, length)), client: keepClient(client), source, replies })
+}
+
+const takeDatagrams: TakeDatagrams = (handed, giveCopy) =>
+  listeners.takeHandedOver(handed, (block, question, copy) => giveCopy({ block, question, copy }))
 
 /** Loads the resolver on the thread that has it; the others do without its modules. */
 function openResolvers(): Promise<Resolvers> {
   resolvers ??= import('./resolvers.ts').then(({ Resolvers }) => {
     const opened = new Resolvers()
     resolve = opened.resolve
+    local = opened
     return opened
   })
   return resolvers
@@ -47,7 +63,7 @@ const handlers: Handlers = {
   table: ({ index, table }) => void responder.changeTable(index, table),
   sources: ({ networks }) => void responder.sources.changeNetworks(networks),
   resolve: async ({ blocks }) => void (await openResolvers()).configure(restoreBuffers(blocks)),
-  'resolve for': async ({ port }) => void (await openResolvers()).connect(port),
+  'resolve for': async ({ port }) => void (await openResolvers()).connect(port, takeDatagrams),
   'resolve by': ({ port }: { port: MessagePort }) => void channel.connect(port),
   trace: async ({ sampling }) => void (await (await openResolvers()).trace(sampling)),
   explain: ({ question, port }) => explain(question, port),

@@ -15,12 +15,14 @@ const plainUdpSize = 512
 
 const maxOptionBytes = 512
 
+const noBytes = Buffer.alloc(0)
+
 /**
  * One query, read in place: offsets into `bytes`, no copies. One object is filled by `parse` for each query, so the path of answers from memory
  * allocates nothing. It is valid until the next `parse`, or until `bytes` is overwritten.
  */
 export class Query {
-  bytes: Buffer = Buffer.alloc(0)
+  bytes: Buffer = noBytes
   length = 0
   id = 0
   /** The second 16 bits of the header, as they arrived. */

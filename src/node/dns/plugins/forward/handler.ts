@@ -20,7 +20,7 @@ export class ForwardHandler implements Handler {
   }
 
   answerNow(): number {
-    return handlerResult.later
+    return handlerResult.resolver
   }
 
   answer({ query, client, limit }: Question): Answer | Promise<Answer> {

@@ -11,19 +11,18 @@ const optBytes = 11
  * Makes the query for an upstream: the client's question, RD and CD, and an OPT record of our own, because cookies and the like are between
  * neighbours. The ID is set when the query is sent.
  */
-export function makeUpstreamQuery(query: Query, withEdns = true): Buffer {
-  const question = query.bytes.subarray(headerLength, query.questionEnd)
-  const message = Buffer.allocUnsafe(headerLength + question.length + (withEdns ? optBytes : 0))
-  message.fill(0, 0, headerLength)
-  writeUint16(message, 2, query.flags & (flag.RD | flag.CD))
-  writeUint16(message, 4, 1)
-  question.copy(message, headerLength)
+export function makeUpstreamQuery({ bytes, questionEnd, flags: asked, dnssecOk }: Query, withEdns = true): Buffer {
+  const message = Buffer.allocUnsafe(questionEnd + (withEdns ? optBytes : 0))
+  // A call of fill() would cost as much as all of this.
+  for (let at = 0; at < headerLength; at += 1) message[at] = 0
+  writeUint16(message, 2, asked & (flag.RD | flag.CD))
+  message[5] = 1
+  for (let at = headerLength; at < questionEnd; at += 1) message[at] = bytes[at] ?? 0
   if (!withEdns) return message
-  writeUint16(message, 10, 1)
-  const at = headerLength + question.length
-  message.fill(0, at)
-  writeUint16(message, at + 1, recordType.OPT)
-  writeUint16(message, at + 3, upstreamUdpSize)
-  writeUint16(message, at + 7, query.dnssecOk ? 0x8000 : 0)
+  message[11] = 1
+  for (let at = questionEnd; at < message.length; at += 1) message[at] = 0
+  writeUint16(message, questionEnd + 1, recordType.OPT)
+  writeUint16(message, questionEnd + 3, upstreamUdpSize)
+  writeUint16(message, questionEnd + 7, dnssecOk ? 0x8000 : 0)
   return message
 }

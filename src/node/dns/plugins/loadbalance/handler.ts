@@ -28,9 +28,13 @@ export class RotateHandler implements Handler {
 
 function rotate(answer: Answer): Answer {
   const { message, plugin } = answer
-  if (message !== undefined && plugin !== 'kubernetes' && readUint16(message, 6) > 1)
-    rotateAddresses(message, message.length, readLayout(message, message.length), Math.random)
+  if (message !== undefined && plugin !== 'kubernetes') rotateMessage(message, message.length)
   return answer
+}
+
+/** Rotates the addresses of the message in the first `length` bytes. */
+export function rotateMessage(message: Buffer, length: number): void {
+  if (readUint16(message, 6) > 1) rotateAddresses(message, length, readLayout(message, length), Math.random)
 }
 
 const copiedFlags = flag.AA | flag.RA | flag.AD | flag.TC

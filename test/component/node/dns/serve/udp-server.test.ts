@@ -5,17 +5,20 @@ import { type TestContext, test } from 'node:test'
 import { MessageChannel } from 'node:worker_threads'
 import type { ListenAddress } from '../../../../../src/node/dns/plugins/client.ts'
 import { packResults, type RequestBatch, unpackRequests } from '../../../../../src/node/dns/resolver/batches.ts'
+import { DatagramPack } from '../../../../../src/node/dns/resolver/datagram-pack.ts'
 import { ResolveClient } from '../../../../../src/node/dns/resolver/resolve-client.ts'
-import { Responder } from '../../../../../src/node/dns/serve/responder.ts'
-import { UdpServer } from '../../../../../src/node/dns/serve/udp-server.ts'
+import { type LocalResolver, Responder } from '../../../../../src/node/dns/serve/responder.ts'
+import { keepClient, UdpServer } from '../../../../../src/node/dns/serve/udp-server.ts'
 import { recordType } from '../../../../../src/node/dns/wire/codes.ts'
-import { readMessage } from '../../../../../src/node/dns/wire/message.ts'
+import { readLayout, readMessage } from '../../../../../src/node/dns/wire/message.ts'
+import { encodeName } from '../../../../../src/node/dns/wire/name.ts'
 import { ipOf } from '../../../../helpers/addresses.ts'
 import { makeQuery } from '../../../../helpers/dns-messages.ts'
-import { servedBlock } from '../../../../helpers/dns-server.ts'
+import { askUdp, servedBlock } from '../../../../helpers/dns-server.ts'
 import { TestZone } from '../../../../helpers/dns-zone.ts'
 import { findFreePort } from '../../../../helpers/free-port.ts'
 import { makeService } from '../../../../helpers/services.ts'
+import { answerBytes, seeAnswer } from '../../../../helpers/upstream-messages.ts'
 
 const block = servedBlock({ cache: undefined, forwards: true })
 
@@ -85,4 +88,59 @@ async function answerMany(context: TestContext, isBatched: boolean): Promise<voi
   await server.close()
   line.close()
   port2.close()
+}
+
+test('a datagram is answered where the resolver is, from the socket of that thread, and the thread that received it gets a copy', async () => {
+  const port = await findFreePort()
+  const listenAddress: ListenAddress = { address: ipOf('127.0.0.1'), port, access: 'all', blocks: [0] }
+  const cache = { zones: [encodeName('.')], keepTtl: false }
+  const blocks = [servedBlock({ cache, forwards: true })]
+  const settings = { blocks, addresses: [listenAddress], clusterSources: [], maxConnections: 1 }
+  const refuse = () => Promise.reject(new Error('nothing waits on a promise'))
+  const received = new Responder({ resolve: refuse, writeLog: () => {} })
+  const resolving = new Responder({ resolve: refuse, writeLog: () => {}, localResolver: () => cached })
+  for (const responder of [received, resolving]) responder.configure(settings, [])
+  const copies: string[] = []
+  const giveCopy = (id: string, question: Uint8Array) =>
+    copies.push(`${id} ${readMessage(Buffer.from(question), question.length).id}`)
+  const answering = new UdpServer({ current: listenAddress }, resolving, (datagram) =>
+    resolving.forward({
+      ...datagram,
+      bytes: Buffer.from(datagram.bytes.subarray(0, datagram.length)),
+      client: keepClient(datagram.client),
+    }),
+  )
+  let handedOver = 0
+  const receiving = new UdpServer({ current: listenAddress }, received, ({ bytes, length, source }) => {
+    handedOver += 1
+    const pack = new DatagramPack()
+    pack.add(bytes, length, source)
+    answering.takeHandedOver(pack.take(), giveCopy)
+  })
+  await answering.listen()
+  await receiving.listen()
+  const asked = Array.from({ length: 24 }, async (_, id) => {
+    const answer = await askUdp(makeQuery('www.example.test.', recordType.A, { id }), port, 30_000)
+    assert.ok(answer)
+    const seen = seeAnswer(answer)
+    assert.deepEqual([seen.id, seen.records], [id, ['A 192.0.2.1 20']])
+  })
+  await Promise.all(asked)
+  // The kernel chooses the socket by the client's port: each of 24 going to the same one has a probability of 1e-7.
+  assert.ok(handedOver > 0 && handedOver < 24, `${handedOver} of 24`)
+  assert.equal(new Set(copies).size, handedOver)
+  await Promise.all([answering.close(), receiving.close()])
+})
+
+/** A resolver whose cache has every name, for 20 s more. */
+const cached: LocalResolver = {
+  ask: (_, { query }) => {
+    const message = answerBytes(query.bytes.subarray(0, query.length), { addresses: ['192.0.2.1'], ttl: 20 })
+    const copy = { message, kind: 'success', ageMs: 0, leftMs: 20_000 } as const
+    const layout = readLayout(message, message.length)
+    return { kind: 'message', plugin: 'cache', message, layout, ageMs: 0, ageSeconds: 0, ttlSeconds: undefined, copy }
+  },
+  noteFailure: (_, __, error) => {
+    throw error
+  },
 }

@@ -8,7 +8,7 @@ import type { CachedCopy } from '../../../../../src/node/dns/plugins/handler.ts'
 import type { ServedBlock } from '../../../../../src/node/dns/plugins/served-block.ts'
 import { packResults, type RequestBatch, unpackRequests } from '../../../../../src/node/dns/resolver/batches.ts'
 import { ResolveClient } from '../../../../../src/node/dns/resolver/resolve-client.ts'
-import { Responder, responderResult } from '../../../../../src/node/dns/serve/responder.ts'
+import { Responder } from '../../../../../src/node/dns/serve/responder.ts'
 import { encodeName } from '../../../../../src/node/dns/wire/name.ts'
 import { ipOf } from '../../../../helpers/addresses.ts'
 import { makeQuery } from '../../../../helpers/dns-messages.ts'
@@ -82,7 +82,7 @@ describe('the copies of answers that a thread keeps', () => {
     const out = Buffer.alloc(1232)
     const query = makeQuery(name, 1, { id })
     const length = responder.respondNow(query, query.length, client, out)
-    return length === responderResult.later ? undefined : seeAnswer(out.subarray(0, length)).records
+    return length < 0 ? undefined : seeAnswer(out.subarray(0, length)).records
   }
 
   async function ask(name: string): Promise<void> {
@@ -104,6 +104,21 @@ describe('the copies of answers that a thread keeps', () => {
     elapsedMs += 6_000
     assert.equal(answerNow('www.example.test.'), undefined)
     assert.equal(requests, 1)
+  })
+
+  test('a copy of an answer that another thread gave is given again', () => {
+    const question = makeQuery('www.example.test.', 1)
+    const message = answerBytes(question, { addresses: ['192.0.2.9'], ttl: 30 })
+    responder.keepCopy('.:53', question, { message, kind: 'success', ageMs: 10_000, leftMs: 20_000 })
+    assert.deepEqual(answerNow('www.example.test.'), ['A 192.0.2.9 20'])
+    responder.keepCopy('another block', makeQuery('mail.example.test.', 1), {
+      message,
+      kind: 'success',
+      ageMs: 0,
+      leftMs: 1,
+    })
+    assert.equal(answerNow('mail.example.test.'), undefined)
+    assert.equal(requests, 0)
   })
 
   test('other questions, and answers that are not cached, go to the cache', async () => {
