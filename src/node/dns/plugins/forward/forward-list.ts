@@ -58,7 +58,7 @@ export class ForwardList {
     const asked = { query, overTcp, span }
     const traced = span.isRecorded ? tracedSink(span, sink) : sink
     const isLast = first.rule.next.length === 0 && !first.rule.nextOnNodata
-    if (isLast) return first.forwarder.ask(asked, traced)
+    if (isLast) return void first.forwarder.ask(asked, traced)
     this.#askInTurn(asked, first).then(
       (answer) => traced.onAnswer(answer),
       (error: unknown) => traced.onFailure(error),

@@ -53,7 +53,7 @@ export class Forwarder {
     try {
       candidates = this.#candidates()
     } catch (error) {
-      return sink.onFailure(error)
+      return void sink.onFailure(error)
     }
     new Attempts(forwarded, sink, {
       candidates,
@@ -135,9 +135,9 @@ class Attempts implements ReplySink {
     try {
       answer = readUpstreamAnswer(reply)
     } catch (error) {
-      return this.#askOn(error)
+      return void this.#askOn(error)
     }
-    if (!this.#settings.failover.includes(answer.layout.rcode)) return this.#give(answer)
+    if (!this.#settings.failover.includes(answer.layout.rcode)) return void this.#give(answer)
     this.#unwanted = answer
     this.#askNext()
   }
@@ -156,7 +156,7 @@ class Attempts implements ReplySink {
     const { candidates, most } = this.#settings
     const made = this.#made
     const upstream = candidates[made % candidates.length]
-    if (upstream === undefined || made >= most || performance.now() >= this.#deadlineMs) return this.#giveUp()
+    if (upstream === undefined || made >= most || performance.now() >= this.#deadlineMs) return void this.#giveUp()
     this.#made += 1
     if (made < 2 * candidates.length) this.#ask(upstream)
     else setTimeout(() => this.#ask(upstream), furtherAttemptAfterMs)
@@ -180,7 +180,7 @@ class Attempts implements ReplySink {
   }
 
   #giveUp(): void {
-    if (this.#unwanted !== undefined) return this.#give(this.#unwanted)
+    if (this.#unwanted !== undefined) return void this.#give(this.#unwanted)
     const cause = this.#failure
     const isOurs = cause instanceof UpstreamError
     this.#sink.onFailure(isOurs ? cause : new UpstreamError('timeout', 'no upstream answered in time', { cause }))

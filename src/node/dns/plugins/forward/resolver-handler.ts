@@ -47,7 +47,7 @@ export class ForwardResolverHandler implements ResolverHandler {
   #wait(waiting: WaitingQuestion, forward: ActiveForward, keep: KeepAnswer | undefined): void {
     const { query, key, overTcp } = waiting.question
     const known = this.#running.get(key)
-    if (known !== undefined) return known.join(waiting)
+    if (known !== undefined) return void known.join(waiting)
     const running = new RunningQuery(waiting, { key, keep, onEnd: () => this.#running.delete(key) })
     this.#running.set(key, running)
     this.#forwards.ask(query, overTcp, forward, running)
@@ -81,7 +81,7 @@ class RunningQuery implements AnswerSink {
     try {
       if (keep !== undefined) kept = keep(key, fresh)
     } catch (error) {
-      return this.#failAll(error)
+      return void this.#failAll(error)
     }
     for (const waiting of this.#waiting) waiting.end(found(kept))
   }

@@ -125,7 +125,7 @@ export class UdpSockets {
   }
 
   ask(query: Buffer, timeoutMs: number, sink: ReplySink): void {
-    if (this.#isClosed) return sink.onFailure(closedError(this.#opener))
+    if (this.#isClosed) return void sink.onFailure(closedError(this.#opener))
     const slot = this.#settings.random.byte() & (maxSockets - 1)
     const known = this.#sockets[slot]
     const isKept = known?.takesMore === true
