@@ -29,7 +29,7 @@ export interface ResultBatch extends PackedMessages {
 /** Datagrams that the thread with the resolver answers itself, from its socket with the same address. */
 export interface HandedDatagrams {
   readonly place: DatagramPlace
-  /** Of a `DatagramPack`. */
+  /** Datagrams as a `DatagramPack` gives them. */
   readonly packed: Uint8Array
 }
 

@@ -18,7 +18,7 @@ export interface ForwardedDatagram {
   /** Stay as they are until it is answered. */
   readonly bytes: Buffer
   readonly client: Client
-  /** As its `DatagramBatch` gives it. */
+  /** The address that its `DatagramBatch` gave. */
   readonly source: Buffer
   readonly replies: DatagramReplies
   /** Receives a copy of a cached answer where another thread took the datagram. */
