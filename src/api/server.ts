@@ -123,9 +123,10 @@ export class ApiServer implements Component {
 
   /** The endpoints of the kubernetes Service come with the first objects, where this is the only server. */
   async #createFirstObjects(): Promise<void> {
-    const { dialect, advertiseAddress: address, sharesStore = false, log } = this.#options
+    const { dialect, advertiseAddress: address, sharesStore = false, tls, log } = this.#options
     const advertiseAddress = sharesStore ? undefined : address
-    await createFirstObjects(this.#context, { ...this.#options, advertiseAddress, securePort: this.port })
+    const own = { advertiseAddress, securePort: this.port, clientCaPem: tls.clientCa }
+    await createFirstObjects(this.#context, { ...this.#options, ...own })
     if (!sharesStore || address === undefined) return
     this.#endpoints = new ServerEndpoints({ context: this.#context, dialect, address, securePort: this.port, log })
     await this.#endpoints.start()

@@ -31,12 +31,17 @@ export async function ensureClusterCa(folder: string, now = new Date()): Promise
   return { certPem, keyPem }
 }
 
-async function signCaCertificate(keyPem: string, now: Date): Promise<string> {
+/** Creates the certificate, PEM, of a CA that signs nothing: its key is not kept. */
+export function createClosedCa(prefix: string, now = new Date()): Promise<string> {
+  return signCaCertificate(generateKeyPem(), now, prefix)
+}
+
+async function signCaCertificate(keyPem: string, now: Date, prefix = 'platnet-ca'): Promise<string> {
   const x509 = await loadX509()
   const keys = toCryptoKeys(keyPem)
   const usages = x509.KeyUsageFlags.keyCertSign | x509.KeyUsageFlags.cRLSign | x509.KeyUsageFlags.digitalSignature
   const certificate = await x509.X509CertificateGenerator.createSelfSigned({
-    name: [{ CN: [nameOfCa(keyPem)] }],
+    name: [{ CN: [nameOfCa(keyPem, prefix)] }],
     notBefore: backdate(now),
     notAfter: addDays(now, caDays),
     keys,
@@ -50,9 +55,9 @@ async function signCaCertificate(keyPem: string, now: Date): Promise<string> {
 }
 
 /** Derives the CA's name from its key, so that the CAs of two clusters differ and a new certificate for the same key is the same authority. */
-function nameOfCa(keyPem: string): string {
+function nameOfCa(keyPem: string, prefix: string): string {
   const publicKey = createPublicKey(keyPem).export({ type: 'spki', format: 'der' })
-  return `platnet-ca-${createHash('sha256').update(publicKey).digest('hex').slice(0, 8)}`
+  return `${prefix}-${createHash('sha256').update(publicKey).digest('hex').slice(0, 8)}`
 }
 
 function parseKey(keyPem: string, path: string): KeyObject {

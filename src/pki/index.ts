@@ -1,6 +1,6 @@
 export { ensureToken } from './bearer-token.ts'
 export { readCertificateRequest } from './certificate-request.ts'
-export { type ClusterCa, ensureClusterCa } from './cluster-ca.ts'
+export { type ClusterCa, createClosedCa, ensureClusterCa } from './cluster-ca.ts'
 export { ensureCertificate } from './ensure-certificate.ts'
 export { type CertificateRequest, issueCertificate } from './issue-certificate.ts'
 export { renderKubeconfig } from './kubeconfig.ts'

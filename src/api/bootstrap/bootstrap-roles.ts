@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../model/api-object.ts'
 import type { Dialect } from '../../model/dialect.ts'
 import type { BootstrapBinding, BootstrapRole } from './bootstrap-role.ts'
+import { controllerBindings, controllerRoles } from './controller-roles.ts'
 import { signingBindings, signingRoles, signingRules } from './signing-roles.ts'
 
 const read = ['get', 'list', 'watch']
@@ -8,7 +9,8 @@ const write = ['create', 'delete', 'deletecollection', 'patch', 'update']
 
 /** Returns the ClusterRoles and bindings that people and the project's components require, under Kubernetes' names. */
 export function bootstrapRoles(dialect: Dialect): readonly BootstrapRole[] {
-  return [...userRoles(dialect), ...basicRoles(dialect), ...componentRoles(dialect), ...signingRoles(dialect)]
+  const components = [...componentRoles(dialect), ...signingRoles(dialect), ...controllerRoles(dialect)]
+  return [...userRoles(dialect), ...basicRoles(dialect), ...components]
 }
 
 export function bootstrapBindings(dialect: Dialect): readonly BootstrapBinding[] {
@@ -30,6 +32,7 @@ export function bootstrapBindings(dialect: Dialect): readonly BootstrapBinding[]
     { role: 'system:kube-proxy', subjects: [user('system:kube-proxy')] },
     { role: 'system:metrics-server', subjects: [user('system:metrics-server')] },
     ...signingBindings(dialect, [group('system:nodes')]),
+    ...controllerBindings(dialect),
   ]
 }
 

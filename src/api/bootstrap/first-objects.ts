@@ -8,6 +8,7 @@ import { systemPriorityClasses } from '../resources/priority-classes.ts'
 import { reviseObject } from '../verbs/update.ts'
 import type { VerbContext } from '../verbs/verb-context.ts'
 import { advertise } from './advertise.ts'
+import { ensureClusterTrust } from './cluster-trust.ts'
 import { ensure, writeOptions } from './ensure.ts'
 
 export interface FirstObjectsOptions {
@@ -19,6 +20,8 @@ export interface FirstObjectsOptions {
   readonly advertiseAddress: Ip | undefined
   /** The default DNS configuration of the cluster; without it the server creates no ConfigMap. */
   readonly corefile?: string | undefined
+  /** The CA of client certificates, PEM, which other servers of the cluster read from a ConfigMap. */
+  readonly clientCaPem: string | undefined
 }
 
 /** Creates the objects that clients expect in every cluster, where they are missing. */
@@ -45,6 +48,7 @@ export async function createFirstObjects(context: VerbContext, options: FirstObj
     },
   )
   await ensureCorefile(context, options)
+  await ensureClusterTrust(context, options)
   if (advertiseAddress !== undefined) await advertise(context, { ...options, addresses: [advertiseAddress] })
 }
 
