@@ -44,6 +44,8 @@ export interface BuiltInOptions {
   readonly nodePortRange: PortRange
   /** Whether ServiceAccount admission applies to new Pods, where the dialect has it. */
   readonly admitsAccounts: boolean
+  /** Whether admission gives new Pods tolerations for nodes in trouble, where the dialect has it. */
+  readonly addsTolerations: boolean
   /** Whether the server empties deleted namespaces, because no namespace controller runs. */
   readonly sweepsNamespaces: boolean
   /** Returns what nodes and pods use; absent: the kinds of metrics.k8s.io are not served. */

@@ -134,7 +134,7 @@ export const apiOptions = declareOptions({
     reload: 'restart',
     commands,
     description:
-      'Admission plugins to switch off: ServiceAccount, which in the kubernetes dialect adds the account and its token to each Pod',
+      'Admission plugins to switch off: ServiceAccount and DefaultTolerationSeconds, which in the kubernetes dialect add to each Pod the account with its token, and how long it stays on a node in trouble',
     example: 'ServiceAccount',
   },
   tokenAuthFile: {

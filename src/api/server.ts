@@ -19,6 +19,7 @@ import { RbacAuthorizer } from './access/rbac-authorizer.ts'
 import { reviewKinds } from './access/reviews.ts'
 import type { RoleIndex } from './access/role-index.ts'
 import { serviceAccountTokens } from './access/service-account-tokens.ts'
+import { storedTokens } from './access/stored-tokens.ts'
 import { createTokenIssuer } from './access/token-issuer.ts'
 import type { PortRange } from './allocation/pools.ts'
 import { ensureBootstrapRoles } from './bootstrap/ensure-bootstrap-roles.ts'
@@ -60,6 +61,8 @@ export interface ApiServerOptions {
   readonly admissionPlugins?: readonly string[]
   /** Whether ServiceAccount admission applies to new Pods, where the dialect has it. */
   readonly admitsAccounts: boolean
+  /** Whether DefaultTolerationSeconds applies to new Pods, where the dialect has it. */
+  readonly addsTolerations: boolean
   readonly authorizationMode: 'RBAC' | 'AlwaysAllow'
   /** Whether the server empties deleted namespaces, because no namespace controller runs. */
   readonly sweepsNamespaces: boolean
@@ -224,7 +227,8 @@ interface Access {
 function createAccess(options: ApiServerOptions, { tokenIssuer, now }: VerbContext): Access {
   const { authorizationMode, store, dialect } = options
   const issued = serviceAccountTokens(tokenIssuer, store, now)
-  const authenticateToken = firstToKnow([staticTokens(options.staticTokens, tokenIssuer.name), issued])
+  const stored = storedTokens(tokenIssuer, dialect, store, now)
+  const authenticateToken = firstToKnow([staticTokens(options.staticTokens, tokenIssuer.name), issued, stored])
   if (authorizationMode === 'AlwaysAllow') return { authenticateToken, authorizers: [alwaysAllow], roles: undefined }
   const rbac = new RbacAuthorizer(store)
   return { authenticateToken, authorizers: [new NodeAuthorizer(store, dialect), rbac], roles: rbac.index }

@@ -40,6 +40,8 @@ export interface Dialect {
   readonly wellKnownPrefixes: readonly string[]
   /** The claim of a service account's token that says whose it is. */
   readonly serviceAccountClaim: string
+  /** The `iss` of tokens that a token controller writes into Secrets, and the prefix of their claims; undefined: such tokens are not known. */
+  readonly storedToken: { readonly issuer: string; readonly claimPrefix: string } | undefined
   readonly annotations: {
     /** On an IngressClass, with the value `true`: Ingresses that name no class get this one. */
     readonly defaultIngressClass: string
@@ -211,6 +213,7 @@ function platformDialect(domain: string): Dialect {
     ipAllocatorName: `ipallocator.${domain}`,
     wellKnownPrefixes: [`${domain}/`, 'kubernetes.io/'],
     serviceAccountClaim: domain,
+    storedToken: undefined,
     annotations: platformAnnotations(domain),
     labels: platformLabels(domain),
     jobs: jobNames(`batch.${domain}`, domain),
@@ -304,6 +307,7 @@ function kubernetesDialect(domain: string): Dialect {
     ipAllocatorName: 'ipallocator.k8s.io',
     wellKnownPrefixes: ['kubernetes.io/'],
     serviceAccountClaim: 'kubernetes.io',
+    storedToken: { issuer: 'kubernetes/serviceaccount', claimPrefix: 'kubernetes.io/serviceaccount/' },
     annotations: kubernetesAnnotations(domain),
     labels: kubernetesLabels(domain),
     jobs: jobNames('batch.kubernetes.io', 'kubernetes.io'),

@@ -69,6 +69,10 @@ export interface TestServerOptions {
   readonly admissionPlugins?: readonly string[]
   /** Pods get their ServiceAccount: off unless this says so, as no controller makes one in each namespace here. */
   readonly admitsAccounts?: boolean
+  /** The key that signs tokens of service accounts; absent: a new one. */
+  readonly serviceAccountKeyPem?: string
+  /** Pods get tolerations for nodes in trouble: off unless this says so. */
+  readonly addsTolerations?: boolean
   readonly limits?: Partial<ApiLimits>
   readonly corefile?: string
   /** The server reads from agents what nodes and pods use. */
@@ -82,6 +86,10 @@ const storeComponent: Component = {
   start: async () => {},
   stop: async () => {},
   health: () => ({ level: 'ok', message: '', sinceMs: 0 }),
+}
+
+function podAdmissionOf({ admitsAccounts = false, addsTolerations = false }: TestServerOptions) {
+  return { admitsAccounts, addsTolerations }
 }
 
 /** A real server on a free port of the loopback, over a store in memory. */
@@ -107,10 +115,10 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
       { token: testToken, user: { name: 'tester', groups: ['system:masters'] } },
       ...(options.tokens ?? []),
     ],
-    serviceAccounts: { issuer: testIssuer, keyPem: newSigningKey() },
+    serviceAccounts: { issuer: testIssuer, keyPem: options.serviceAccountKeyPem ?? newSigningKey() },
     authorizationMode: options.authorizationMode ?? 'RBAC',
     admissionPlugins: options.admissionPlugins ?? [],
-    admitsAccounts: options.admitsAccounts ?? false,
+    ...podAdmissionOf(options),
     sweepsNamespaces: options.sweepsNamespaces ?? true,
     limits: { ...defaultLimits, ...options.limits },
     usageClient: options.readsUsage === true ? await authority.issue('system:metrics-server') : undefined,

@@ -31,6 +31,7 @@ export async function startLabApi({ identity, dialect, store, port }: LabApiPart
     serviceAccounts: await ensureServiceAccountSigner(identity.dataDir, 'https://issuer.example'),
     sweepsNamespaces: true,
     admitsAccounts: false,
+    addsTolerations: false,
     authorizationMode: 'RBAC',
     components: () => [],
     metrics: createMetrics(),

@@ -15,7 +15,7 @@ import { assertMaySign } from './signer-access.ts'
 /** The names of admission plugins, spelled as in kube-apiserver. NodeRestriction is always on. */
 export const admissionPlugins = ['DenyServiceExternalIPs', 'NodeRestriction'] as const
 /** Plugins that are on unless the operator disables them. */
-export const defaultAdmissionPlugins = ['ServiceAccount'] as const
+export const defaultAdmissionPlugins = ['DefaultTolerationSeconds', 'ServiceAccount'] as const
 
 export interface AdmissionParts {
   readonly dialect: Dialect

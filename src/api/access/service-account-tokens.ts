@@ -23,7 +23,7 @@ export function serviceAccountTokens(issuer: TokenIssuer, store: Store, now: () 
   }
 }
 
-function userOf(identity: ServiceAccountIdentity): User {
+export function userOf(identity: ServiceAccountIdentity): User {
   const { namespace, serviceaccount } = identity
   const groups = ['system:serviceaccounts', `system:serviceaccounts:${namespace}`, 'system:authenticated']
   return { name: userNameOf(identity), uid: serviceaccount.uid, groups }
@@ -45,7 +45,8 @@ interface Needed {
   readonly object: BoundObject
 }
 
-async function isThere(store: Store, { plural, namespace, object }: Needed, now: Date): Promise<boolean> {
+/** Whether an object is there with its uid, and not long under deletion. */
+export async function isThere(store: Store, { plural, namespace, object }: Needed, now: Date): Promise<boolean> {
   const entry = await store.get(storeKey({ plural }, namespace, object.name))
   if (entry === undefined) return false
   const document = JSON.parse(entry.value) as ApiDocument

@@ -41,9 +41,8 @@ export function nodes(): Resource {
 
 function nodeStatus(node: ApiDocument): string {
   const ready = listAt(node['status'], 'conditions').find((condition) => textAt(condition, 'type') === 'Ready')
-  const words = { True: 'Ready', False: 'NotReady' } as const
-  const status = textAt(ready, 'status')
-  const word = status === 'True' || status === 'False' ? words[status] : 'Unknown'
+  const known = textAt(ready, 'status') === 'True' ? 'Ready' : 'NotReady'
+  const word = ready === undefined ? 'Unknown' : known
   return textAt(node['spec'], 'unschedulable') === 'true' ? `${word},SchedulingDisabled` : word
 }
 

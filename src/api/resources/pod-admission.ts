@@ -18,6 +18,7 @@ import {
   withAccount,
 } from './pod-spec/account-access.ts'
 import { qosClassOf } from './pod-spec/qos-class.ts'
+import { withDefaultTolerations } from './pod-tolerations.ts'
 import type { Admission, Strategy } from './resource.ts'
 
 export interface PodAdmissionParts {
@@ -25,11 +26,13 @@ export interface PodAdmissionParts {
   readonly dialect: Dialect
   /** Whether admission adds the contents of its ServiceAccount to a Pod, in dialects that have this step. */
   readonly admitsAccounts: boolean
+  /** Whether Pods tolerate nodes in trouble for five minutes where they say nothing, in the dialect kubernetes. */
+  readonly addsTolerations: boolean
 }
 
 /**
  * Admits new Pods, in the order of Kubernetes: default requests and limits, the contents of the ServiceAccount, the
- * priority, what the runtime class costs, then the bounds of the namespace.
+ * priority, how long it stays on a node in trouble, what the runtime class costs, then the bounds of the namespace.
  */
 export function createPodAdmission(parts: PodAdmissionParts): NonNullable<Strategy['admit']> {
   const { store, dialect } = parts
@@ -41,12 +44,17 @@ export function createPodAdmission(parts: PodAdmissionParts): NonNullable<Strate
     const hasClasses = dialect.name === 'kubernetes'
     const prioritized = await admitPriority(store, admitted, hasClasses)
     if (typeof prioritized === 'string') throw refuse(admission, prioritized)
-    const placed = hasClasses ? await admitRuntimeClass(store, prioritized) : prioritized
+    const placed = hasClasses ? await admitPlace(parts, prioritized) : prioritized
     if (typeof placed === 'string') throw refuse(admission, placed)
     const faults = limits.length === 0 ? [] : findLimitFaults(placed, limits)
     if (faults.length > 0) throw refuse(admission, faults.length === 1 ? `${faults[0]}` : `[${faults.join(', ')}]`)
     return limited === pod ? placed : withQosClass(placed)
   }
+}
+
+/** Adds what says on which nodes a Pod runs, and for how long; returns the reason against it as a text. */
+function admitPlace({ store, dialect, addsTolerations }: PodAdmissionParts, pod: ApiDocument) {
+  return admitRuntimeClass(store, addsTolerations ? withDefaultTolerations(pod, dialect) : pod)
 }
 
 /** Returns a Pod with the QoS class of the requests and limits that it has now. */

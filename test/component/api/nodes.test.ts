@@ -90,3 +90,23 @@ describe('the pod network of a Node', () => {
     assert.deepEqual(validatePodCidrs(filled, node), [])
   })
 })
+
+describe('the status of a Node in a table', () => {
+  const cases: readonly [string, object[]][] = [
+    ['Ready', [{ type: 'Ready', status: 'True' }]],
+    ['NotReady', [{ type: 'Ready', status: 'False' }]],
+    // A node controller writes Unknown when the node is silent.
+    ['NotReady', [{ type: 'Ready', status: 'Unknown' }]],
+    ['Unknown', []],
+  ]
+  for (const [shown, conditions] of cases)
+    test(`${shown} with the conditions ${JSON.stringify(conditions)}`, async () => {
+      const { body } = await create({})
+      const path = `/api/v1/nodes/${body.metadata.name}`
+      await server.call('PUT', `${path}/status`, { body: { ...body, status: { conditions } } })
+      const accept = 'application/json;as=Table;v=v1;g=meta.k8s.io'
+      const table = (await server.call('GET', path, { headers: { accept } })).body
+      const column = table.columnDefinitions.findIndex(({ name }: { name: string }) => name === 'Status')
+      assert.equal(table.rows[0].cells[column], shown)
+    })
+})

@@ -164,3 +164,46 @@ describe('a Pod that gets nothing from an account', () => {
       assert.deepEqual([body.spec.serviceAccountName, body.spec.volumes], [undefined, undefined])
     })
 })
+
+describe('how long a new Pod stays on a node in trouble', () => {
+  const [notReady, unreachable] = ['node.kubernetes.io/not-ready', 'node.kubernetes.io/unreachable']
+  const forFiveMinutes = (key: string) => ({ key, operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 300 })
+  const cases: readonly [string, object[] | undefined, object[] | undefined][] = [
+    ['five minutes where it says nothing', undefined, [forFiveMinutes(notReady), forFiveMinutes(unreachable)]],
+    [
+      'as it says about one taint, and five minutes for the other',
+      [{ ...forFiveMinutes(notReady), tolerationSeconds: 5 }],
+      [{ ...forFiveMinutes(notReady), tolerationSeconds: 5 }, forFiveMinutes(unreachable)],
+    ],
+    ['for good where it tolerates all', [{ operator: 'Exists' }], [{ operator: 'Exists' }]],
+    [
+      'five minutes where its toleration is for scheduling alone',
+      [{ key: unreachable, operator: 'Exists', effect: 'NoSchedule' }],
+      [
+        { key: unreachable, operator: 'Exists', effect: 'NoSchedule' },
+        forFiveMinutes(notReady),
+        forFiveMinutes(unreachable),
+      ],
+    ],
+  ]
+  let server: TestServer
+  before(async () => {
+    server = await startTestServer({ addsTolerations: true })
+  })
+  after(() => server.stop())
+
+  const tolerationsOf = async (on: TestServer, tolerations: object[] | undefined) => {
+    const body = { ...simple, spec: { ...simple.spec, tolerations } }
+    const reply = await on.call('POST', `${namespace}/pods?dryRun=All`, { body })
+    assert.equal(reply.code, 201, reply.text)
+    return reply.body.spec.tolerations
+  }
+  for (const [title, given, expected] of cases)
+    test(title, async () => assert.deepEqual(await tolerationsOf(server, given), expected))
+
+  test('as its author wrote with --disable-admission-plugins DefaultTolerationSeconds and in the platform dialect', async () => {
+    await using without = await startTestServer()
+    await using platform = await startTestServer({ dialect: 'platform', addsTolerations: true })
+    for (const on of [without, platform]) assert.equal(await tolerationsOf(on, undefined), undefined)
+  })
+})

@@ -16,6 +16,7 @@ test('an upgrade adds to the roles what is missing, keeps what people added, lea
     dialect,
     nodePortRange,
     admitsAccounts: true,
+    addsTolerations: true,
     sweepsNamespaces: true,
     now: () => new Date(0),
     newUid: () => 'uid',
