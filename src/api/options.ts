@@ -5,6 +5,7 @@ import {
   dnsName,
   dualStackCidrs,
   filePath,
+  flagValue,
   httpUrl,
   httpUrlList,
   ipAddress,
@@ -136,6 +137,15 @@ export const apiOptions = declareOptions({
     description:
       'Admission plugins to switch off: ServiceAccount and DefaultTolerationSeconds, which in the kubernetes dialect add to each Pod the account with its token, and how long it stays on a node in trouble',
     example: 'ServiceAccount',
+  },
+  sweepNamespaces: {
+    schema: flagValue,
+    flag: '--sweep-namespaces [boolean]',
+    default: true,
+    reload: 'restart',
+    commands,
+    description:
+      'Whether a server without the controller namespace empties deleted namespaces itself, at once; false where kube-controller-manager empties them',
   },
   tokenAuthFile: {
     schema: filePath.optional(),

@@ -125,7 +125,7 @@ export class ServerSide implements Component {
       admitsAccounts: api.disableAdmissionPlugins?.includes('ServiceAccount') !== true,
       addsTolerations: api.disableAdmissionPlugins?.includes('DefaultTolerationSeconds') !== true,
       limits: liveLimits(this.#context.live),
-      sweepsNamespaces: !hasController,
+      sweepsNamespaces: api.sweepNamespaces && !hasController,
       components: () => this.#checks(),
       metrics,
       tracer,

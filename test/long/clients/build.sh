@@ -1,55 +1,68 @@
 #!/bin/sh
 # Builds client programs from the Go module proxy into .cache/clients: `sh test/long/clients/build.sh [PROGRAM ...]`, all of them where none
-# is named. A program that is there is not built again. All take about half an hour of one processor with a cold cache.
+# is named. A program that is there is not built again.
 #
-# Each program's own code is as its authors published it. Its Kubernetes libraries are those of the programs of conformance/cluster (1.34.4),
-# so that the compiler's cache serves all; cert-manager 1.11 is the last one whose programs lie in the module itself, and keeps its own.
+# Each program's own code is as its authors published it. The libraries that it shares with Kubernetes have the versions of Kubernetes 1.34.4,
+# the programs of conformance/cluster, so that the compiler's cache serves all: with it a program takes a few minutes of one processor.
 set -eu
-cd "$(dirname "$0")/../../.."
+here=$(cd "$(dirname "$0")" && pwd)
+cd "$here/../../.."
 mkdir -p .cache/clients
 cd .cache/clients
-kubernetes=v0.34.4 runtime=v0.22.4
+kubernetes=1.34.4
 export GOWORK=off GOFLAGS='-mod=mod -buildvcs=false' CGO_ENABLED=0
 
-# NAME MODULE VERSION PACKAGE [MODULE@VERSION ...]: the modules at the end take the place of older ones.
+# Prints "module version" of all that Kubernetes requires.
+wanted() {
+  go mod download -json "k8s.io/kubernetes@v$kubernetes" | sed -n 's/.*"GoMod": "\(.*\)".*/\1/p' | xargs sed -n \
+    -e "s#^[[:space:]]*\(k8s.io/[a-z0-9-]*\) => .*#\1 v0.${kubernetes#1.}#p" \
+    -e '/ v0\.0\.0$/d' -e '/ v0\.0\.0 /d' -e 's#^[[:space:]]\([a-zA-Z][^ ]*\) \(v[^ ]*\).*#\1 \2#p'
+}
+
+# A requirement of a version that is excluded is ignored, so the version that this module requires is taken.
+pin() {
+  wanted >wanted
+  for turn in 1 2 3 4 5 6 7 8; do
+    go list -m all >selected
+    awk -v turn=$turn 'NR == FNR { want[$1] = $2; next }
+      ($1 in want) && $2 != want[$1] { print "exclude", $1, $2; if (turn == 1) print "require", $1, want[$1] }' wanted selected >pins
+    test -s pins || return 0
+    cat pins >>go.mod
+  done
+  echo "clients: the versions of Kubernetes cannot be had" >&2
+  return 1
+}
+
+# NAME PACKAGE MODULE VERSION [MODULE VERSION ...]; where there is a folder of that name beside this script, its files are the package.
 build() {
-  name=$1 module=$2 version=$3 package=$4
-  shift 4
+  name=$1 package=$2
+  shift 2
   test ! -x "$name" || return 0
   echo "clients: building $name" >&2
-  mkdir -p "build-$name"
-  manifest=$(go mod download -json "$module@$version" | sed -n 's/.*"GoMod": "\(.*\)".*/\1/p')
+  rm -rf "build-$name"
+  mkdir "build-$name"
   (
     cd "build-$name"
-    {
-      printf 'module peer\ngo 1.24.0\nrequire %s %s\n' "$module" "$version"
-      for each; do printf 'require %s %s\n' "${each%@*}" "${each#*@}"; done
-      sed -n -e '/^replace (/,/^)/p' -e '/^replace [^(]/p' "$manifest" | grep -v -e '=> \.' -e ' k8s.io/[a-z-]* => k8s.io' || true
-    } >go.mod
-    printf '//go:build tools\n\npackage peer\n\nimport _ "%s"\n' "$package" >tools.go
-    go mod tidy -e >tidy.log 2>&1 || true
+    printf 'module peer\n\ngo 1.25.0\n' >go.mod
+    while test $# -gt 0; do
+      printf 'require %s %s\n' "$1" "$2" >>go.mod
+      shift 2
+    done
+    if test -d "$here/$name"; then cp "$here/$name"/*.go .; else printf 'package peer\n\nimport _ "%s"\n' "$package" >tools.go; fi
+    pin
     nice go build -p 1 -trimpath -ldflags '-s -w' -o "../$name" "$package"
   )
 }
 
-libraries() {
-  for each in api apiextensions-apiserver apimachinery apiserver cli-runtime client-go component-base kubectl; do
-    printf 'k8s.io/%s@%s ' "$each" "$kubernetes"
-  done
-}
-
-test $# -gt 0 || set -- helm kube-state-metrics prometheus-operator cert-manager-controller cert-manager-cainjector
+test $# -gt 0 || set -- helm kube-state-metrics prometheus-operator cert-manager
 for target; do
-  # shellcheck disable=SC2046 # a list of modules
   case $target in
-    helm) build helm helm.sh/helm/v3 v3.19.2 helm.sh/helm/v3/cmd/helm $(libraries) ;;
-    kube-state-metrics)
-      build "$target" k8s.io/kube-state-metrics/v2 v2.18.0 k8s.io/kube-state-metrics/v2 $(libraries) "sigs.k8s.io/controller-runtime@$runtime" ;;
+    helm) build helm helm.sh/helm/v3/cmd/helm helm.sh/helm/v3 v3.19.2 ;;
+    kube-state-metrics) build "$target" k8s.io/kube-state-metrics/v2 k8s.io/kube-state-metrics/v2 v2.18.0 ;;
     prometheus-operator)
-      build "$target" github.com/prometheus-operator/prometheus-operator v0.85.0 github.com/prometheus-operator/prometheus-operator/cmd/operator \
-        $(libraries) "sigs.k8s.io/controller-runtime@$runtime" ;;
-    cert-manager-*)
-      build "$target" github.com/cert-manager/cert-manager v1.11.5 "github.com/cert-manager/cert-manager/cmd/${target#cert-manager-}" ;;
+      build "$target" github.com/prometheus-operator/prometheus-operator/cmd/operator \
+        github.com/prometheus-operator/prometheus-operator v0.85.0 sigs.k8s.io/controller-runtime v0.22.4 ;;
+    cert-manager) build "$target" . github.com/cert-manager/cert-manager v1.19.1 ;;
     *) echo "clients: build.sh does not know $target" >&2; exit 2 ;;
   esac
 done

@@ -1,0 +1,104 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { AdminConnection } from '../../helpers/admin-connection.ts'
+import { findFreePort } from '../../helpers/free-port.ts'
+import { type AdminAccess, PlatnetServer } from '../../helpers/platnet-server.ts'
+
+const root = resolve(import.meta.dirname, '../../..')
+
+/** Programs of build.sh, and of conformance/cluster. */
+const folders = [join(root, '.cache/clients'), join(root, '.cache/conformance/bin')]
+
+function findProgram(name: string): string | undefined {
+  return folders.map((folder) => join(folder, name)).find((file) => existsSync(file))
+}
+
+/** Why a test of these programs is skipped here; false where all are built. The shape of `TestOptions.skip`. */
+export function missingPrograms(...names: readonly string[]): string | false {
+  const missing = names.filter((name) => findProgram(name) === undefined)
+  if (missing.length === 0) return false
+  return `${missing.join(', ')} not built: sh test/long/clients/build.sh, npm run conformance -- short (both need Go)`
+}
+
+/** `platnet server` with RBAC and TLS on the loopback, and its administrator. */
+export interface ClientsServer extends AsyncDisposable {
+  readonly folder: string
+  readonly access: AdminAccess
+  readonly admin: AdminConnection
+  readonly kubeconfig: string
+  /** The path of a file in the server's data directory. */
+  dataFile(name: string): string
+}
+
+/** A server in the dialect kubernetes; `components` are its own: `api` alone leaves controllers and scheduler to other programs. */
+export async function startServer(components: string, more: readonly string[] = []): Promise<ClientsServer> {
+  const folder = mkdtempSync(join(tmpdir(), 'plt-clients-'))
+  const dataDir = join(folder, 'data')
+  const flags = ['--dialect', 'kubernetes', '--components', components, '--console=false', ...more]
+  const server = new PlatnetServer(dataDir, await findFreePort(), {}, flags)
+  const access = await server.start()
+  const admin = new AdminConnection(access, 16)
+  return {
+    folder,
+    access,
+    admin,
+    kubeconfig: join(dataDir, 'admin.kubeconfig'),
+    dataFile: (name) => join(dataDir, name),
+    [Symbol.asyncDispose]: async () => {
+      admin.close()
+      await server.stop('SIGTERM')
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** A program in the background, and what it has written. */
+export class ClientProgram implements AsyncDisposable {
+  readonly #child: ChildProcess
+  readonly #logFile: string
+
+  constructor(
+    name: string,
+    args: readonly string[],
+    { folder, kubeconfig }: ClientsServer,
+    env: NodeJS.ProcessEnv = {},
+  ) {
+    const file = findProgram(name)
+    if (file === undefined) throw new Error(`${name} is not built`)
+    this.#logFile = join(folder, `${name}-${Date.now()}.log`)
+    const log = openSync(this.#logFile, 'a')
+    this.#child = spawn(file, args, {
+      cwd: folder,
+      stdio: ['ignore', log, log],
+      env: { PATH: process.env['PATH'], HOME: folder, KUBECONFIG: kubeconfig, ...env },
+    })
+  }
+
+  get log(): string {
+    return readFileSync(this.#logFile, 'utf8')
+  }
+
+  /** The lines with which klog reports a warning, an error or an end, less those that match. */
+  complaints(...expected: readonly RegExp[]): readonly string[] {
+    const lines = this.log.split('\n').filter((line) => /^[EWF]\d{4} /.test(line))
+    return lines.filter((line) => !expected.some((pattern) => pattern.test(line)))
+  }
+
+  /** The exit code; null where a signal ended it. */
+  async wait(): Promise<number | null> {
+    if (this.#child.exitCode === null && this.#child.signalCode === null) await once(this.#child, 'exit')
+    return this.#child.exitCode
+  }
+
+  async stop(signal: NodeJS.Signals): Promise<void> {
+    this.#child.kill(signal)
+    await this.wait()
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop('SIGKILL')
+  }
+}
