@@ -12,7 +12,7 @@ const name = 'extension-apiserver-authentication'
 const reader = `${name}-reader`
 const requestHeaderCa = 'requestheader-client-ca-file'
 
-/** What kube-apiserver writes beside the CA of front proxies: the headers in which such a proxy names a user, and its names. */
+/** The headers by which a front proxy names a user, and the names of such proxies, as kube-apiserver writes them. */
 const requestHeaders: Readonly<Record<string, string>> = {
   'requestheader-username-headers': '["X-Remote-User"]',
   'requestheader-uid-headers': '["X-Remote-Uid"]',
