@@ -54,15 +54,17 @@ export function encodeEntries(entries: readonly ManagedEntry[]): readonly JsonOb
   return entries
     .filter(({ fields }) => !isEmptySet(fields))
     .sort((left, right) => compareTexts(sortKey(left), sortKey(right)))
-    .map(({ manager, operation, apiVersion, time, fields, subresource }) => ({
-      manager,
-      operation,
-      apiVersion,
-      ...(time === undefined ? {} : { time }),
-      fieldsType: 'FieldsV1',
-      fieldsV1: encodeFields(fields),
-      ...(subresource === '' ? {} : { subresource }),
-    }))
+    .map(({ fields, ...entry }) => encodeEntry(entry, encodeFields(fields)))
+}
+
+/** Encodes an entry whose fields are FieldsV1 already. */
+export function encodeEntry(
+  { manager, operation, apiVersion, time, subresource }: Omit<ManagedEntry, 'fields'>,
+  fieldsV1: JsonObject,
+): JsonObject {
+  const timed = time === undefined ? {} : { time }
+  const placed = subresource === '' ? {} : { subresource }
+  return { manager, operation, apiVersion, ...timed, fieldsType: 'FieldsV1', fieldsV1, ...placed }
 }
 
 function sortKey({ operation, time = '', manager, apiVersion, subresource }: ManagedEntry): readonly string[] {

@@ -20,10 +20,20 @@ export type WrittenPart = 'all' | 'all-but-status' | 'metadata-and-status' | 'st
 
 /** Returns a set without the fields that have no owner: identity, system metadata, and the parts that the request does not write. */
 export function ownableFields(set: FieldSet, part: WrittenPart): FieldSet {
-  const written = withoutSteps(set, (step) => identitySteps.has(step) || !isWritten(part, step))
-  const metadata = withoutSteps(childOf(written, 'f:metadata'), (step) => systemSteps.has(step))
+  const written = withoutSteps(set, (step) => !isOwnable(part, step))
+  const metadata = withoutSteps(childOf(written, 'f:metadata'), (step) => !isOwnableMetadata(step))
   const children = new Map(written.children).set('f:metadata', { ...metadata, isMember: false })
   return fieldSet(false, children)
+}
+
+/** Checks whether a request to this part owns the top-level field of a step. */
+export function isOwnable(part: WrittenPart, step: string): boolean {
+  return !identitySteps.has(step) && isWritten(part, step)
+}
+
+/** Checks whether the field of `metadata` has an owner: the server sets the others. */
+export function isOwnableMetadata(step: string): boolean {
+  return !systemSteps.has(step)
 }
 
 function isWritten(part: WrittenPart, step: string): boolean {

@@ -4,11 +4,13 @@ import { type ApiDocument, isJsonObject } from '../document.ts'
 import type { Schema } from '../schema/schema.ts'
 import { alignFields } from './align-fields.ts'
 import { type Comparison, compareFields } from './compare.ts'
+import { createdFields } from './created-fields.ts'
 import { differenceOf, isEmptySet, noFields, unionOf } from './field-set.ts'
 import {
   capUpdaters,
   decodeEntries,
   encodeEntries,
+  encodeEntry,
   isSameWriter,
   type ManagedEntry,
   type Writer,
@@ -32,7 +34,7 @@ export function* trackUpdate(update: Update): Stages<Json | undefined> {
   const stored = update.old?.metadata['managedFields']
   const value = chooseEntries(stored, update.requested)
   const entries = decodeEntries(value) ?? []
-  if (update.old !== undefined && entries.length === 0) return undefined
+  if (entries.length === 0) return update.old === undefined ? trackCreate(update) : undefined
   yield
   const { changed, removed } = compareOwnable(update)
   yield
@@ -46,6 +48,12 @@ export function* trackUpdate(update: Update): Stages<Json | undefined> {
   yield
   const time = isEmptySet(changed) && before !== undefined ? before.time : update.time
   return encodeEntries(capUpdaters([...others.filter(isOwner), { ...update.writer, time, fields }].filter(isOwner)))
+}
+
+/** Returns the managed fields of a new object, all of which its writer owns; undefined where it has none. */
+function trackCreate({ schema, next, part, writer, time }: Update): Json | undefined {
+  const fields = createdFields(schema, next, part)
+  return Object.keys(fields).length === 0 ? undefined : [encodeEntry({ ...writer, time }, fields)]
 }
 
 function chooseEntries(stored: Json | undefined, requested: Json | undefined): Json | undefined {
