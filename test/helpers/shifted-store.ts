@@ -27,6 +27,7 @@ export function shiftRevisions(store: Store, offset: number): Store {
     },
     catchUp: () => store.catchUp(),
     get: async (key) => down(await store.get(key)),
+    changedAt: (collection) => store.changedAt(collection) - offset,
     range: async (prefix, options) => {
       const range = await store.range(prefix, atUp(options))
       return { ...range, revision: range.revision - offset, entries: range.entries.map(down) }

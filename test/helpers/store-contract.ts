@@ -157,6 +157,20 @@ export function describeStore(name: string, open: (test: TestContext) => Promise
       await assert.rejects(store.count('/', { atRevision: 9 }), { code: 'future-revision' })
     })
 
+    it('shows the newest change of a collection, also after its last key and the history are gone', async (t) => {
+      const store = await open(t)
+      const atFirst = store.changedAt('/r/pods/')
+      assert.ok(atFirst <= 1)
+      await store.commit([put('/r/pods/a', '1'), put('/r/nodes/a', '1')])
+      assert.equal(store.changedAt('/r/pods/'), 2)
+      await store.commit([put('/r/pods/a', '2', 2)])
+      assert.deepEqual([store.changedAt('/r/pods/'), store.changedAt('/r/nodes/')], [3, 2])
+      await store.commit([remove('/r/pods/a', 3)])
+      await store.compact(4)
+      assert.equal(store.changedAt('/r/pods/'), 4)
+      assert.equal(store.changedAt('/r/services/'), atFirst)
+    })
+
     it('stops calling a watch once it is closed, also from within its own listener', async (t) => {
       const store = await open(t)
       let calls = 0

@@ -10,10 +10,18 @@ import { addressPrefix } from './pools.ts'
 const serviceCidrPrefix = collectionPrefix({ plural: 'servicecidrs' }, undefined)
 const nothing: CoWrites = { writes: [], errors: [] }
 
+/** The ranges of each store, with the change of the ServiceCIDRs after which they were read. */
+const known = new WeakMap<Store, { readonly changedAt: number; readonly ranges: readonly Cidr[] }>()
+
 /** Returns the networks of every ready ServiceCIDR, `default` first: its first family is the cluster's primary family. */
 export async function readServiceRanges(store: Store): Promise<readonly Cidr[]> {
+  const changedAt = store.changedAt(serviceCidrPrefix)
+  const last = known.get(store)
+  if (last?.changedAt === changedAt) return last.ranges
   const documents = (await readServiceCidrs(store)).toSorted((a, b) => rankOf(a) - rankOf(b))
-  return [...new Set(documents.flatMap(readyCidrs))]
+  const ranges = [...new Set(documents.flatMap(readyCidrs))]
+  known.set(store, { changedAt, ranges })
+  return ranges
 }
 
 export function familiesOf(ranges: readonly Cidr[]): readonly IpFamily[] {

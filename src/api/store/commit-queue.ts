@@ -1,3 +1,4 @@
+import { setImmediate as endOfTurn } from 'node:timers/promises'
 import type { Journal } from './journal.ts'
 import type { CommitRecord } from './versioned-keys.ts'
 
@@ -51,8 +52,9 @@ export class CommitQueue {
     await this.#drained
   }
 
+  /** Begins after all requests of this turn of the event loop: each group costs a transaction and wakes a thread. */
   async #drain(): Promise<void> {
-    await Promise.resolve()
+    await endOfTurn()
     while (this.#waiting.length > 0) {
       const group = this.#waiting.splice(0, maxGroupSize)
       try {

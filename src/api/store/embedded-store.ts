@@ -93,6 +93,10 @@ export class EmbeddedStore implements Store {
     return this.#state.get(key)
   }
 
+  changedAt(collection: string): number {
+    return this.#state.changedAt(collection)
+  }
+
   async range(prefix: string, options: RangeOptions = {}): Promise<Range> {
     return this.#state.range(prefix, options)
   }

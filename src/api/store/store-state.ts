@@ -18,8 +18,10 @@ export class StoreState {
   #historyLength = 0
   #revision: number
   #compactRevision: number
+  readonly #loadedAt: number
 
   constructor(revision: number, compactRevision: number) {
+    this.#loadedAt = compactRevision
     this.#revision = revision
     this.#compactRevision = compactRevision
   }
@@ -39,6 +41,11 @@ export class StoreState {
 
   get(key: string): StoredEntry | undefined {
     return this.#keys.get(key)
+  }
+
+  /** Returns no revision before that of the load: deletions before it left no trace. */
+  changedAt(collection: string): number {
+    return Math.max(this.#keys.changedAt(collection), this.#loadedAt)
   }
 
   range(prefix: string, options: RangeOptions): Range {

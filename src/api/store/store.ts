@@ -49,6 +49,11 @@ export interface Store {
    * Rejects with StoreError `compacted` or `future-revision` when that revision cannot be read.
    */
   range(prefix: string, options?: { atRevision?: number; after?: string; limit?: number }): Promise<Range>
+  /**
+   * Returns the revision of the newest change to a collection, `/registry/pods/`, that reads show, or a later one at which
+   * the state was loaded. What was read of a collection holds as long as this number is the same.
+   */
+  changedAt(collection: string): number
   /** Returns the number of entries that a range without a limit would hold; rejects with the errors of `range`. */
   count(prefix: string, options?: { atRevision?: number; after?: string }): Promise<number>
   /**

@@ -37,7 +37,10 @@ export function storedLength(value: string): number {
  * for cluster scope.
  */
 function namespaceOf(key: string): string | undefined {
-  const [, , first = '', ...rest] = key.split('/')
-  const path = first.includes('.') ? rest.slice(1) : rest
-  return path.length === 2 ? path[0] : undefined
+  const resource = key.indexOf('/', 1) + 1
+  const first = key.indexOf('/', resource) + 1
+  const isGrouped = first !== 0 && key.slice(resource, first).includes('.')
+  const namespace = isGrouped ? key.indexOf('/', first) + 1 : first
+  const name = namespace === 0 ? 0 : key.indexOf('/', namespace) + 1
+  return name === 0 || key.includes('/', name) ? undefined : key.slice(namespace, name - 1)
 }

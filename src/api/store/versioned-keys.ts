@@ -24,8 +24,8 @@ export interface RangeOptions {
 export class VersionedKeys {
   readonly #versions = new Map<string, Version[]>()
   readonly #keys = new SortedKeys()
-  /** How many keys each collection has. Admission asks for collections of which most clusters have no object. */
-  readonly #collections = new Map<string, number>()
+  /** The number of keys of each collection, and its newest change. Admission asks for collections that hardly change. */
+  readonly #collections = new Map<string, { keys: number; changedAt: number }>()
 
   get(key: string): StoredEntry | undefined {
     return this.#versions.get(key)?.at(-1)?.entry
@@ -36,6 +36,11 @@ export class VersionedKeys {
       if (event.kind === 'put') this.#append(event.entry.key, { revision: record.revision, entry: event.entry })
       else this.#append(event.key, { revision: record.revision, entry: undefined })
     }
+  }
+
+  /** Returns the revision of the newest change to a collection, `/registry/pods/`; 0 for one that never had a key. */
+  changedAt(collection: string): number {
+    return this.#collections.get(collection)?.changedAt ?? 0
   }
 
   /** Returns the entries of the range at `revision`. */
@@ -65,7 +70,7 @@ export class VersionedKeys {
     if (versions.length > 0) return
     this.#versions.delete(key)
     this.#keys.delete(key)
-    this.#countKey(key, -1)
+    this.#dropKey(key)
   }
 
   /** Yields the entries after `after` in key order. The keys must not change meanwhile. */
@@ -79,26 +84,35 @@ export class VersionedKeys {
 
   #append(key: string, version: Version): void {
     const versions = this.#versions.get(key)
+    this.#touchCollection(key, version.revision, versions === undefined ? 1 : 0)
     if (versions !== undefined) {
       versions.push(version)
       return
     }
     this.#versions.set(key, [version])
     this.#keys.add(key)
-    this.#countKey(key, 1)
   }
 
   #isEmpty(prefix: string): boolean {
     const collection = collectionOf(prefix)
-    return collection !== undefined && !this.#collections.has(collection)
+    return collection !== undefined && (this.#collections.get(collection)?.keys ?? 0) === 0
   }
 
-  #countKey(key: string, by: 1 | -1): void {
-    const collection = collectionOf(key)
-    if (collection === undefined) return
-    const count = (this.#collections.get(collection) ?? 0) + by
-    if (count === 0) this.#collections.delete(collection)
-    else this.#collections.set(collection, count)
+  #touchCollection(key: string, revision: number, newKeys: 0 | 1): void {
+    const name = collectionOf(key)
+    if (name === undefined) return
+    const collection = this.#collections.get(name)
+    if (collection === undefined) this.#collections.set(name, { keys: newKeys, changedAt: revision })
+    else {
+      collection.keys += newKeys
+      collection.changedAt = revision
+    }
+  }
+
+  /** A collection without keys stays known: its newest change is one that earlier readers may not have seen. */
+  #dropKey(key: string): void {
+    const collection = this.#collections.get(collectionOf(key) ?? '')
+    if (collection !== undefined) collection.keys--
   }
 
   #at(key: string, revision: number): StoredEntry | undefined {

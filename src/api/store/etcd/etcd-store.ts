@@ -95,6 +95,10 @@ export class EtcdStore implements Store {
     return this.#replica.state.get(key)
   }
 
+  changedAt(collection: string): number {
+    return this.#replica.state.changedAt(collection)
+  }
+
   async range(prefix: string, options: RangeOptions = {}): Promise<Range> {
     return this.#replica.state.range(prefix, options)
   }
