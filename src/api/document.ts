@@ -1,5 +1,5 @@
 import { isObject, type Json, type JsonObject } from '../model/api-object.ts'
-import { isExactNumber, isInteger, numberOf } from './exact-json.ts'
+import { isExactNumber, isInteger, numberOf, setField } from './exact-json.ts'
 
 /** The metadata of a document once its types have been checked. */
 export interface Metadata {
@@ -76,6 +76,7 @@ export function withMetadata(document: ApiDocument, changes: Metadata): ApiDocum
 
 export function without<T extends JsonObject>(value: T, ...fields: readonly string[]): T {
   if (!fields.some((field) => Object.hasOwn(value, field))) return value
-  const kept = Object.entries(value).filter(([key]) => !fields.includes(key))
-  return Object.fromEntries(kept) as T
+  const kept: Record<string, Json | undefined> = {}
+  for (const key of Object.keys(value)) if (!fields.includes(key)) setField(kept, key, value[key])
+  return kept as T
 }

@@ -93,11 +93,15 @@ function readFields(fields: Record<string, Json>, read: (source: string) => Json
   for (const [key, field] of Object.entries(fields)) {
     const next = readMarked(field, read)
     if (next === field) continue
-    // An assignment to `__proto__` would not make a field.
-    if (key === '__proto__')
-      Object.defineProperty(fields, key, { value: next, configurable: true, enumerable: true, writable: true })
-    else fields[key] = next
+    setField(fields, key, next)
   }
+}
+
+/** Sets a field of an object that no other code holds yet. An assignment to `__proto__` would not make a field. */
+export function setField(object: Record<string, Json | undefined>, key: string, value: Json | undefined): void {
+  if (key === '__proto__')
+    Object.defineProperty(object, key, { value, configurable: true, enumerable: true, writable: true })
+  else object[key] = value
 }
 
 /** Returns the number with this text, which must be a JSON number. */

@@ -46,6 +46,14 @@ import type { VerbContext } from './verbs/verb-context.ts'
 import { versionInfo } from './version.ts'
 import type { WatchHub, WatchRequest } from './watch/watch-hub.ts'
 
+/** The facts about a request that precede its verb. */
+interface RequestFacts {
+  readonly user: User
+  readonly attributes: Attributes
+  readonly span: Span
+  readonly flow: Flow
+}
+
 export interface HandlerParts {
   readonly context: VerbContext
   readonly dialect: Dialect
@@ -143,7 +151,7 @@ export class RequestHandler {
     await this.#authorize(user, attributes)
     if (user !== anonymous || route.kind === 'resource') this.#countConnection(flow, request.socket)
     if (route.kind === 'resource')
-      return this.#serveResource(route, { ...this.#contextOf(user, attributes), span, flow }, request, response, url)
+      return this.#serveResource(route, { user, attributes, span, flow }, request, response, url)
     assertReadOnly(request)
     return this.#servePage(route, flow, request, response, url)
   }
@@ -201,14 +209,18 @@ export class RequestHandler {
     }
   }
 
-  #contextOf(user: User, attributes: Attributes): VerbContext {
+  #contextOf(
+    { user, attributes, span }: RequestFacts,
+    { aside, warn }: Required<Pick<VerbContext, 'aside' | 'warn'>>,
+  ): VerbContext {
     const may = (asked: Attributes) => isAllowed(user, asked, this.#parts.authorizers)
-    return { ...this.#parts.context, user, may, admit: admissionFor(user, attributes, this.#admission) }
+    const admit = admissionFor(user, attributes, this.#admission)
+    return { ...this.#parts.context, user, may, admit, span, aside, warn }
   }
 
   async #serveResource(
     route: ResourceRoute,
-    context: VerbContext & { readonly flow: Flow },
+    facts: RequestFacts,
     request: IncomingMessage,
     response: ServerResponse,
     url: URL,
@@ -222,15 +234,15 @@ export class RequestHandler {
     }
     tell()
     const perform = async (aside: Aside) => {
-      const warned = { ...context, aside, warn: (text: string) => warnings.push(text) }
+      const context = this.#contextOf(facts, { aside, warn: (text) => warnings.push(text) })
       // When the request fails, the error response carries its warnings.
-      const answer = await performVerb(warned, route, request, url.searchParams).finally(tell)
+      const answer = await performVerb(context, route, request, url.searchParams).finally(tell)
       if (answer.kind === 'object') warnings.push(...(answer.warnings ?? []))
       tell()
       return sendRead(request, response, encodeAnswer(answer, representation, context.now()))
     }
     const { verb } = route
-    const { flow } = context
+    const { flow } = facts
     if (verb === 'watch')
       return this.#serveWatch(route, flow, response, { options: watchOptions(route, url), representation })
     const work = () => this.#shares.inFlight.run(verb, flow, perform)

@@ -215,11 +215,13 @@ function takeValueList(reader: TokenReader): readonly string[] {
 
 /** `[prefix/]name`: a DNS subdomain of at most 253 characters, and a name of at most 63. */
 export function isQualifiedName(text: string): boolean {
-  const [first = '', second, ...rest] = text.split('/')
-  if (rest.length > 0) return false
-  const name = second ?? first
-  const isNameGood = name.length <= 63 && /^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$/.test(name)
-  return isNameGood && (second === undefined || isDnsSubdomain(first))
+  const slash = text.indexOf('/')
+  if (slash === -1) return isNamePart(text)
+  return isNamePart(text.slice(slash + 1)) && isDnsSubdomain(text.slice(0, slash))
+}
+
+function isNamePart(text: string): boolean {
+  return text.length <= 63 && /^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$/.test(text)
 }
 
 /** RFC 1123 subdomain: labels of lower-case letters, digits and `-`, joined by dots; at most 253 characters. */

@@ -1,22 +1,21 @@
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
 import { resolve } from 'node:path'
 import { test } from 'node:test'
 import { steps } from '../../src/demo/steps.ts'
+import { ExecError, runProgram } from '../../src/host/index.ts'
 import { skipReason } from '../helpers/netns.ts'
 
 const main = resolve(import.meta.dirname, '../../src/main.ts')
 
 /** What the demo printed, and how it ended. */
-function runDemo(): Promise<{ exitCode: number | null; said: string }> {
-  return new Promise((resolve) => {
-    const demo = execFile(
-      process.execPath,
-      [main, 'demo', '--seconds', '2'],
-      { timeout: 300_000 },
-      (_, stdout, stderr) => resolve({ exitCode: demo.exitCode, said: `${stdout}\n${stderr}` }),
-    )
-  })
+async function runDemo(): Promise<{ exitCode: number | undefined; said: string }> {
+  try {
+    const { stdout } = await runProgram(process.execPath, [main, 'demo', '--seconds', '2'], { timeoutMs: 300_000 })
+    return { exitCode: 0, said: stdout }
+  } catch (thrown) {
+    if (!(thrown instanceof ExecError)) throw thrown
+    return { exitCode: thrown.exitCode, said: `${thrown.message}\n${thrown.stderr}` }
+  }
 }
 
 test('the demo shows every promise held', {

@@ -30,9 +30,9 @@ export class NodeAuthorizer implements Authorizer {
   }
 
   async start(): Promise<void> {
-    const follow = (plural: string, index: Pick<BoundPods, 'set'>) =>
-      followStore(this.#store, collectionPrefix({ plural }, undefined), (path, found) => index.set(path, found))
-    this.#watches = [await follow('pods', this.#pods), await follow('ingresses', this.#ingressSecrets)]
+    const follow = (plural: string, index: Pick<BoundPods, 'set'>, mayMatter?: (text: string) => boolean) =>
+      followStore(this.#store, collectionPrefix({ plural }, undefined), index.set.bind(index), mayMatter)
+    this.#watches = [await follow('pods', this.#pods, mayBeBound), await follow('ingresses', this.#ingressSecrets)]
   }
 
   stop(): void {
@@ -47,6 +47,11 @@ export class NodeAuthorizer implements Authorizer {
     const own = Object.hasOwn(this.#ownRules, key) ? this.#ownRules[key] : undefined
     return own === undefined ? false : own.verbs.includes(attributes.verb) && own.isOwn(attributes, node)
   }
+}
+
+/** Checks whether the text of a pod can name a node: that of a new pod, which no scheduler has seen, is not parsed. */
+function mayBeBound(text: string): boolean {
+  return text.includes('"nodeName"')
 }
 
 interface OwnRule {

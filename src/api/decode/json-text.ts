@@ -53,6 +53,7 @@ export function decodeUtf8(bytes: Uint8Array): string {
 
 /** Checks the depth: counts brackets outside of strings in one pass; the parser reports text that is not JSON. */
 function assertDepth(text: string): void {
+  if (text.length <= maxDepth) return
   let depth = 0
   for (let index = 0; index < text.length; index++) {
     const character = text[index]

@@ -16,16 +16,25 @@ const shape = z.object({
 })
 const fieldValidations: readonly string[] = ['Ignore', 'Strict', 'Warn'] satisfies readonly FieldValidation[]
 
+const parsedWrites = new WeakMap<URLSearchParams, z.infer<typeof shape>>()
+
+/** Parses the options of a write once: several steps of a request read them. */
+function parseWrite(query: URLSearchParams): z.infer<typeof shape> {
+  const parsed = parsedWrites.get(query) ?? parseQuery(shape, query)
+  parsedWrites.set(query, parsed)
+  return parsed
+}
+
 /** Parses the options of create, update and of patches other than apply. */
 export function parseWriteOptions(query: URLSearchParams, { headers, method }: IncomingMessage): WriteOptions {
-  const { fieldManager } = parseQuery(shape, query)
+  const { fieldManager } = parseWrite(query)
   assertManager(fieldManager, method)
   return { dryRun: parseDryRun(query, method), manager: fieldManager || managerOf(headers['user-agent']) }
 }
 
 /** Parses the options of server-side apply, which must name the field manager. */
 export function parseApplyOptions(query: URLSearchParams): ApplyOptions {
-  const { fieldManager: manager, force } = parseQuery(shape, query)
+  const { fieldManager: manager, force } = parseWrite(query)
   if (manager === '') throw invalidOption('PATCH', requiredField('fieldManager', 'is required for apply patch'))
   assertManager(manager, 'PATCH')
   return { dryRun: parseDryRun(query, 'PATCH'), manager, force }
@@ -43,7 +52,7 @@ export function parseFieldValidation(
   method: string | undefined,
   dialect: DialectName,
 ): FieldValidation {
-  const { fieldValidation } = parseQuery(shape, query)
+  const { fieldValidation } = parseWrite(query)
   if (fieldValidation === '') return dialect === 'platform' ? 'Ignore' : 'Warn'
   if (isFieldValidation(fieldValidation)) return fieldValidation
   throw invalidOption(method, unsupportedField('fieldValidation', fieldValidation, ['', ...fieldValidations]))

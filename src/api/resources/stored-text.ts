@@ -17,8 +17,14 @@ export function toStoredText({ storage }: Resource, document: ApiDocument): stri
 }
 
 /** Renders a document: kind, apiVersion and metadata first, no resourceVersion. */
-export function renderDocument({ kind, apiVersion, metadata, ...fields }: ApiDocument): string {
-  return JSON.stringify({ kind, apiVersion, metadata: without(metadata as JsonObject, 'resourceVersion'), ...fields })
+export function renderDocument(document: ApiDocument): string {
+  const metadata = without(document.metadata as JsonObject, 'resourceVersion')
+  const [first, second, third] = Object.keys(document)
+  const isInOrder = first === 'kind' && second === 'apiVersion' && third === 'metadata'
+  // A new object is in this order, and is not copied.
+  if (isInOrder && metadata === document.metadata) return JSON.stringify(document)
+  const { kind, apiVersion, metadata: _, ...fields } = document
+  return JSON.stringify({ kind, apiVersion, metadata, ...fields })
 }
 
 /**

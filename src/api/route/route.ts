@@ -25,16 +25,14 @@ export type Route =
 export function routeRequest(registry: Registry, method: string, url: URL): Route {
   const path = splitPath(url.pathname)
   const [first] = path
-  const issuerDocument = issuerDocuments.get(path.join('/'))
   if (first === 'healthz' || first === 'livez' || first === 'readyz') {
     return path.length > 2 ? { kind: 'unknown' } : { kind: 'health', endpoint: first, component: path[1] }
   }
   if (first === 'version') return readOnly(path, { kind: 'version' })
   if (first === 'metrics') return readOnly(path, { kind: 'metrics' })
-  if (issuerDocument !== undefined) return { kind: 'token-issuer', document: issuerDocument }
   if (first === 'openapi') return { kind: 'openapi', path: path.slice(1) }
   if (first === 'platnet' && path[1] === 'backup' && path.length === 2) return { kind: 'backup' }
-  if (first !== 'api' && first !== 'apis') return { kind: 'unknown' }
+  if (first !== 'api' && first !== 'apis') return routeIssuer(path)
   const versionDepth = first === 'api' ? 2 : 3
   if (path.length <= versionDepth) return { kind: 'discovery', path }
   return routeResource(registry, method, url, path, versionDepth)
@@ -46,6 +44,11 @@ const issuerDocuments: ReadonlyMap<string, 'configuration' | 'keys'> = new Map([
   ['openid/v1/jwks', 'keys'],
 ])
 
+function routeIssuer(path: readonly string[]): Route {
+  const document = issuerDocuments.get(path.join('/'))
+  return document === undefined ? { kind: 'unknown' } : { kind: 'token-issuer', document }
+}
+
 function readOnly(path: readonly string[], route: Route): Route {
   return path.length === 1 ? route : { kind: 'unknown' }
 }
@@ -56,7 +59,7 @@ function splitPath(pathname: string): readonly string[] {
     return pathname
       .split('/')
       .filter((segment) => segment !== '')
-      .map(decodeURIComponent)
+      .map((segment) => (segment.includes('%') ? decodeURIComponent(segment) : segment))
   } catch (thrown) {
     throw badRequest('the path is not valid percent-encoded UTF-8', thrown)
   }

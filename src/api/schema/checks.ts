@@ -23,6 +23,12 @@ function checkField(object: JsonObject, name: string, path: string, check: Check
   return value === undefined || value === null ? none : check(value, path === '' ? name : `${path}.${name}`)
 }
 
+/** Checks one field of an object by a check that depends on other fields; it is made only where the field is there. */
+export function fieldOf(object: Json, name: string, path: string, check: () => Check | readonly Check[]) {
+  const value = isJsonObject(object) && Object.hasOwn(object, name) ? object[name] : undefined
+  return value === undefined || value === null ? none : all(check())(value, `${path}.${name}`)
+}
+
 /** Joins two lists of errors. Nearly every value is valid, so no list is made before the first error. */
 function join(errors: FieldError[] | undefined, more: readonly FieldError[]): FieldError[] | undefined {
   if (more.length === 0) return errors

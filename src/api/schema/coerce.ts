@@ -3,7 +3,7 @@ import { isQuantity } from '../../model/quantity.ts'
 import { isJsonObject, jsonTypeName } from '../document.ts'
 import { numberOf } from '../exact-json.ts'
 import { defaultedFields } from './defaulted-fields.ts'
-import { joinPath, mapFields, mapItems } from './map-json.ts'
+import { fieldPath, itemPath, type JsonPath, mapFields, mapItems } from './map-json.ts'
 import type { Schema } from './schema.ts'
 import { shortJson } from './short-json.ts'
 import { readTextForm, type TextForm, textForms } from './text-forms.ts'
@@ -24,14 +24,17 @@ export interface TypeProblem {
  * are reported and left unchanged.
  */
 export function coerce(schema: Schema, value: Json, path = ''): { value: Json; problems: readonly TypeProblem[] } {
+  const anyProblems: TypeProblem[] = []
+  const coerced = coerceValue(schema, value, undefined, anyProblems)
+  if (anyProblems.length === 0) return { value: coerced, problems: anyProblems }
   const problems: TypeProblem[] = []
   return { value: coerceValue(schema, value, path, problems), problems }
 }
 
-function coerceValue(schema: Schema, value: Json, path: string, problems: TypeProblem[]): Json {
+function coerceValue(schema: Schema, value: Json, path: JsonPath, problems: TypeProblem[]): Json {
   if (value === null && schema.nullable === true) return value
   if (!hasDeclaredType(schema, value)) {
-    if (problems.length < maxProblems) problems.push({ path, ...describeMismatch(schema, value) })
+    if (problems.length < maxProblems) problems.push({ path: path ?? '', ...describeMismatch(schema, value) })
     return value
   }
   if (typeof value === 'string')
@@ -40,39 +43,49 @@ function coerceValue(schema: Schema, value: Json, path: string, problems: TypePr
   return isJsonObject(value) ? coerceObject(schema, value, path, problems) : value
 }
 
-function coerceText(form: TextForm, value: string, path: string, problems: TypeProblem[]): string {
+function coerceText(form: TextForm, value: string, path: JsonPath, problems: TypeProblem[]): string {
   const text = readTextForm(form, value)
   if (text === undefined && problems.length < maxProblems)
-    problems.push({ path, expected: textForms[form], found: 'another text' })
+    problems.push({ path: path ?? '', expected: textForms[form], found: 'another text' })
   return text ?? value
 }
 
-function coerceItems(schema: Schema, items: readonly Json[], path: string, problems: TypeProblem[]): Json {
+function coerceItems(schema: Schema, items: readonly Json[], path: JsonPath, problems: TypeProblem[]): Json {
   const itemSchema = schema.items
   if (itemSchema === undefined) return items
   return mapItems(items, (item, index) =>
-    coerceValue(itemSchema, withoutNull(itemSchema, item), `${path}[${index}]`, problems),
+    coerceValue(itemSchema, withoutNull(itemSchema, item), itemPath(path, index), problems),
   )
 }
 
-function coerceObject(schema: Schema, value: JsonObject, path: string, problems: TypeProblem[]): JsonObject {
+function coerceObject(schema: Schema, value: JsonObject, path: JsonPath, problems: TypeProblem[]): JsonObject {
   const present = mapFields(value, (field, key) => {
     const fieldSchema = schemaOf(schema, key)
     if (fieldSchema === undefined) return schema.preserveUnknownFields === true ? field : undefined
     if (field === null && fieldSchema.nullable !== true && isDeclared(schema, key)) return undefined
-    return coerceValue(fieldSchema, withoutNull(fieldSchema, field), joinPath(path, key), problems)
+    return coerceValue(fieldSchema, withoutNull(fieldSchema, field), fieldPath(path, key), problems)
   })
-  const missing = missingDefaults(schema, value, path, problems)
-  return missing.length === 0 ? present : Object.fromEntries([...Object.entries(present), ...missing])
+  const missing = missingDefaults(schema, value)
+  return missing === undefined ? present : { ...present, ...missing }
 }
 
-function missingDefaults(schema: Schema, value: JsonObject, path: string, problems: TypeProblem[]): [string, Json][] {
-  const defaults: [string, Json][] = []
+function missingDefaults(schema: Schema, value: JsonObject): JsonObject | undefined {
+  let defaults: [string, Json][] | undefined
   for (const [key, fieldSchema] of defaultedFields(schema)) {
     if (isPresent(value, key, fieldSchema)) continue
-    defaults.push([key, coerceValue(fieldSchema, fieldSchema.default, joinPath(path, key), problems)])
+    defaults ??= []
+    defaults.push([key, defaultOf(fieldSchema)])
   }
-  return defaults
+  return defaults && Object.fromEntries(defaults)
+}
+
+const knownDefaults = new WeakMap<Schema, Json>()
+
+/** Returns the default with the defaults of its own fields, computed once: no document that gets it changes it. */
+function defaultOf(schema: Schema & { readonly default: Json }): Json {
+  const known = knownDefaults.get(schema) ?? coerceValue(schema, schema.default, undefined, [])
+  knownDefaults.set(schema, known)
+  return known
 }
 
 /**

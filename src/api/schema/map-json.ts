@@ -17,24 +17,37 @@ export function mapItems(items: readonly Json[], change: (item: Json, index: num
  * is a key like any other.
  */
 export function mapFields(value: JsonObject, change: (field: Json, key: string) => Json | undefined): JsonObject {
-  let changed: Map<string, Json | undefined> | undefined
+  let changed: Record<string, Json | undefined> | undefined
+  let hasDropped = false
   for (const key of Object.keys(value)) {
     const field = value[key]
     const next = field === undefined ? undefined : change(field, key)
     if (next === field && next !== undefined) continue
-    changed ??= new Map()
-    changed.set(key, next)
+    // A copy has the key as its own, so that an assignment to `__proto__` sets the field.
+    changed ??= { ...value }
+    changed[key] = next
+    hasDropped ||= next === undefined
   }
-  return changed === undefined ? value : withChanged(value, changed)
+  if (changed === undefined) return value
+  return hasDropped ? withoutUndefined(changed) : changed
 }
 
-function withChanged(value: JsonObject, changed: ReadonlyMap<string, Json | undefined>): JsonObject {
-  const entries: [string, Json][] = []
-  for (const [key, field] of Object.entries(value)) {
-    const next = changed.has(key) ? changed.get(key) : field
-    if (next !== undefined) entries.push([key, next])
-  }
-  return Object.fromEntries(entries)
+function withoutUndefined(value: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(value).filter(([, field]) => field !== undefined))
+}
+
+/**
+ * The path of a value in error messages; undefined in a first pass, which only looks whether there is anything to name:
+ * a path costs memory for each field of each object, and nearly every object is valid.
+ */
+export type JsonPath = string | undefined
+
+export function fieldPath(path: JsonPath, key: string): JsonPath {
+  return path === undefined ? undefined : joinPath(path, key)
+}
+
+export function itemPath(path: JsonPath, index: number): JsonPath {
+  return path === undefined ? undefined : `${path}[${index}]`
 }
 
 /** Joins a path and a key: `spec.size`; a field of the root has no dot. */

@@ -3,7 +3,7 @@ import { isJsonObject } from '../document.ts'
 import { childSchema } from './child-schema.ts'
 import { objectMetadata } from './coerce-embedded.ts'
 import { defaultedFields } from './defaulted-fields.ts'
-import { joinPath, mapFields, mapItems } from './map-json.ts'
+import { fieldPath, itemPath, type JsonPath, mapFields, mapItems } from './map-json.ts'
 import type { Schema } from './schema.ts'
 
 const anyValue: Schema = { preserveUnknownFields: true }
@@ -16,6 +16,9 @@ const maxUnknown = 100
  * nothing to drop is returned itself.
  */
 export function prune(schema: Schema, value: Json, path = ''): { value: Json; unknown: readonly string[] } {
+  const anyUnknown: string[] = []
+  const pruned = pruneValue(schema, value, undefined, anyUnknown, false)
+  if (anyUnknown.length === 0) return { value: pruned, unknown: anyUnknown }
   const unknown: string[] = []
   return { value: pruneValue(schema, value, path, unknown, false), unknown }
 }
@@ -24,24 +27,30 @@ export function prune(schema: Schema, value: Json, path = ''): { value: Json; un
 function pruneValue(
   schema: Schema | undefined,
   value: Json,
-  path: string,
+  path: JsonPath,
   unknown: string[],
   isAroundKept: boolean,
 ): Json {
   const isKept = isAroundKept || schema?.preserveUnknownFields === true
   if (isKept && schema === undefined) return value
   if (Array.isArray(value)) {
-    return mapItems(value, (item, index) => pruneValue(schema?.items, item, `${path}[${index}]`, unknown, isKept))
+    return mapItems(value, (item, index) => pruneValue(schema?.items, item, itemPath(path, index), unknown, isKept))
   }
   return isJsonObject(value) ? pruneObject(schema ?? {}, value, path, unknown, isKept) : value
 }
 
-function pruneObject(schema: Schema, value: JsonObject, path: string, unknown: string[], isKept: boolean): JsonObject {
+function pruneObject(
+  schema: Schema,
+  value: JsonObject,
+  path: JsonPath,
+  unknown: string[],
+  isKept: boolean,
+): JsonObject {
   return mapFields(value, (field, key) => {
     const fieldSchema = declaredSchema(schema, key)
-    if (fieldSchema !== undefined) return pruneValue(fieldSchema, field, joinPath(path, key), unknown, false)
+    if (fieldSchema !== undefined) return pruneValue(fieldSchema, field, fieldPath(path, key), unknown, false)
     if (isKept) return field
-    if (unknown.length < maxUnknown) unknown.push(joinPath(path, key))
+    if (unknown.length < maxUnknown) unknown.push(fieldPath(path, key) ?? key)
     return undefined
   })
 }
@@ -81,7 +90,7 @@ export function fillDefaults(schema: Schema | undefined, value: Json): Json {
     return fillDefaults(fieldSchema, orDefault(fieldSchema, field))
   })
   const missing = missingDefaults(schema, value)
-  return missing.length === 0 ? present : Object.fromEntries([...Object.entries(present), ...missing])
+  return missing.length === 0 ? present : { ...present, ...Object.fromEntries(missing) }
 }
 
 function missingDefaults(schema: Schema, value: JsonObject): [string, Json][] {

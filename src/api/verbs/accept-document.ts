@@ -13,9 +13,15 @@ export function acceptDocument(target: Target, body: Json): ApiDocument {
   const apiVersion = apiVersionOf(resource)
   assertSameKind(resource, body)
   const coerceAny = resource.isCustom === true ? coerceStructural : coerce
-  const { value, problems } = coerceAny(resource.schema, { ...body, kind: resource.kind, apiVersion })
+  const { value, problems } = coerceAny(resource.schema, inStoredOrder(body, resource.kind, apiVersion))
   if (problems.length > 0) throw typeError(resource, problems)
   return placeInNamespace(target, value as ApiDocument)
+}
+
+/** Returns the body with its kind and apiVersion first, as it will be stored, so that it need not be put in order then. */
+function inStoredOrder(body: JsonObject, kind: string, apiVersion: string): JsonObject {
+  const { kind: _kind, apiVersion: _version, ...fields } = body
+  return { kind, apiVersion, ...fields }
 }
 
 /** Throws a 400 for a body of another kind or version than the URL's; of built-in kinds they may be absent. */

@@ -1,6 +1,6 @@
 import type { Json } from '../../../model/api-object.ts'
 import { isJsonObject, listAt, objectAt, textAt } from '../../document.ts'
-import { type Check, each, fields, oneOf, required, text, unique } from '../../schema/checks.ts'
+import { type Check, each, fieldOf, fields, oneOf, required, text, unique } from '../../schema/checks.ts'
 import {
   duplicateField,
   type FieldError,
@@ -70,34 +70,32 @@ function named(value: string, supported: readonly string[], path: string): reado
   return supported.includes(value) ? [] : [unsupportedField(path, value, supported)]
 }
 
+const table = fields({
+  name: text(checkDnsLabel),
+  terminationMessagePolicy: oneOf('File', 'FallbackToLogsOnError'),
+  imagePullPolicy: oneOf('Always', 'IfNotPresent', 'Never'),
+  ports: portRules,
+  env,
+  envFrom,
+})
+const needsName = required('name')
+
 /** Checks the rules of all containers; an image is optional, because a process of the node needs none. */
-function commonRules(facts: PodFacts): Check {
-  const table = fields({
-    name: text(checkDnsLabel),
-    terminationMessagePolicy: oneOf('File', 'FallbackToLogsOnError'),
-    imagePullPolicy: oneOf('Always', 'IfNotPresent', 'Never'),
-    ports: portRules,
-    env,
-    envFrom,
-    resources: resourceRequirements(facts.claimNames),
-    resizePolicy: resizePolicy(facts.restartPolicy),
-    securityContext: containerSecurity(facts.usesHostUsers),
-  })
-  const needsName = required('name')
-  return (container, path) => [
+function checkCommon(container: Json, path: string, facts: PodFacts): readonly FieldError[] {
+  return [
     ...needsName(container, path),
     ...table(container, path),
+    ...fieldOf(container, 'resources', path, () => resourceRequirements(facts.claimNames)),
+    ...fieldOf(container, 'resizePolicy', path, () => resizePolicy(facts.restartPolicy)),
+    ...fieldOf(container, 'securityContext', path, () => containerSecurity(facts.usesHostUsers)),
     ...checkMounts(container, path, facts.volumes),
   ]
 }
 
-function lifeRules(facts: PodFacts): Check {
-  return fields({
-    lifecycle: lifecycle(facts.graceSeconds, facts.os),
-    livenessProbe: vitalProbe,
-    readinessProbe,
-    startupProbe: vitalProbe,
-  })
+const probes = fields({ livenessProbe: vitalProbe, readinessProbe, startupProbe: vitalProbe })
+
+function checkLife(container: Json, path: string, { graceSeconds, os }: PodFacts): readonly FieldError[] {
+  return [...fieldOf(container, 'lifecycle', path, () => lifecycle(graceSeconds, os)), ...probes(container, path)]
 }
 
 const lifeFields = ['lifecycle', 'livenessProbe', 'readinessProbe', 'startupProbe']
@@ -105,12 +103,20 @@ const lifeFields = ['lifecycle', 'livenessProbe', 'readinessProbe', 'startupProb
 /** Checks `spec.containers`. */
 export function checkContainers(containers: readonly Json[], path: string, facts: PodFacts): readonly FieldError[] {
   if (containers.length === 0) return [requiredField(path)]
-  const [common, life] = [commonRules(facts), lifeRules(facts)]
-  const list = [...containers]
   return [
-    ...each(common, life, withoutRestartPolicy)(list, path),
-    ...unique('name')(list, path),
+    ...containers.flatMap((container, index) => checkContainer(container, `${path}[${index}]`, facts)),
+    ...uniqueNames(containers, path),
     ...checkHostPortConflicts(containers, path),
+  ]
+}
+
+const uniqueNames = unique('name')
+
+function checkContainer(container: Json, path: string, facts: PodFacts): readonly FieldError[] {
+  return [
+    ...checkCommon(container, path, facts),
+    ...checkLife(container, path, facts),
+    ...withoutRestartPolicy(container, path),
   ]
 }
 
@@ -119,6 +125,8 @@ function withoutRestartPolicy(container: Json, path: string): readonly FieldErro
   return [forbiddenField(`${path}.restartPolicy`, 'may not be set for non-init containers')]
 }
 
+const onlyAlways = fields({ restartPolicy: oneOf('Always') })
+
 /** Checks `spec.initContainers`; `others` are the containers whose names and Pod they share. */
 export function checkInitContainers(
   containers: readonly Json[],
@@ -126,7 +134,6 @@ export function checkInitContainers(
   path: string,
   facts: PodFacts,
 ): readonly FieldError[] {
-  const [common, life] = [commonRules(facts), lifeRules(facts)]
   const taken = new Set(others.map((container) => textAt(container, 'name')))
   return containers.flatMap((container, index) => {
     const at = `${path}[${index}]`
@@ -134,11 +141,11 @@ export function checkInitContainers(
     const isRepeated = name !== '' && (taken.has(name) || !taken.add(name))
     const runsOn = textAt(container, 'restartPolicy') === 'Always'
     return [
-      ...common(container, at),
-      ...fields({ restartPolicy: oneOf('Always') })(container, at),
+      ...checkCommon(container, at, facts),
+      ...onlyAlways(container, at),
       ...(isRepeated ? [duplicateField(`${at}.name`, name)] : []),
       ...checkHostPortConflicts([container], path),
-      ...(runsOn ? life(container, at) : forbidLifeFields(container, at)),
+      ...(runsOn ? checkLife(container, at, facts) : forbidLifeFields(container, at)),
     ]
   })
 }

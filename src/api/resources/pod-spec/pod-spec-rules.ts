@@ -2,7 +2,7 @@ import type { Json } from '../../../model/api-object.ts'
 import { parseIp } from '../../../model/ip.ts'
 import { isLabelValue, isQualifiedName } from '../../../model/selector.ts'
 import { listAt, objectAt, textAt } from '../../document.ts'
-import { between, type Check, each, fields, oneOf, required, text, unique } from '../../schema/checks.ts'
+import { between, type Check, each, fieldOf, fields, oneOf, required, text, unique } from '../../schema/checks.ts'
 import {
   duplicateField,
   type FieldError,
@@ -102,7 +102,7 @@ export function validatePodSpec(spec: Json, path: string, owner: SpecOwner): rea
     ...checkContainers(containers, `${path}.containers`, facts),
     ...checkInitContainers(initContainers, containers, `${path}.initContainers`, facts),
     ...table(spec, path),
-    ...fields({ securityContext: podSecurity(spec) })(spec, path),
+    ...fieldOf(spec, 'securityContext', path, () => podSecurity(spec)),
     ...checkDnsConfig(spec, path),
     ...checkHostPorts(spec, path, owner),
     ...checkSharedNamespaces(spec, path),
@@ -126,13 +126,16 @@ function checkDnsConfig(spec: Json, path: string): readonly FieldError[] {
           ),
         ]
       : []),
-    ...each(ip)([...nameservers], `${at}.nameservers`),
-    ...each(text(checkSearch))([...searches], `${at}.searches`),
+    ...addresses(nameservers, `${at}.nameservers`),
+    ...searchDomains(searches, `${at}.searches`),
     ...listAt(config, 'options').flatMap((option, index) =>
       textAt(option, 'name') === '' ? [requiredField(`${at}.options[${index}]`, 'must not be empty')] : [],
     ),
   ]
 }
+
+const addresses = each(ip)
+const searchDomains = each(text(checkSearch))
 
 function missingNameserver(spec: Json, at: string): FieldError {
   const isThere = objectAt(spec)['dnsConfig'] !== undefined

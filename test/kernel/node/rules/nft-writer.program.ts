@@ -2,7 +2,6 @@
 // program that damages the table. Prints what was seen as one line of JSON; the test judges it.
 import {
   NetfilterSocket,
-  type NftListener,
   NftMonitor,
   type NftSession,
   type NftSessionKind,
@@ -127,8 +126,7 @@ async function damage(opened: Opened, text: string) {
 
 async function observe() {
   const first = await open()
-  let watch: NftListener | undefined = first.watch
-  monitor.subscribe({ onCommit: (commit) => watch?.onCommit(commit), onGap: () => watch?.onGap() })
+  monitor.subscribe(first.watch)
   const sync = await timed(() => first.writer.write(first.ruleset.update(first.all()), objects('all')))
   const changes = await changeOne(first, 300)
   await first.writer.write({ changes: [] }, objects('end'))
@@ -136,8 +134,6 @@ async function observe() {
   const repairs: Record<string, unknown> = {}
   for (const [name, text] of Object.entries(damages)) repairs[name] = await damage(first, text)
   await first.writer.write(first.ruleset.update(first.all()), objects('all'))
-  // The first agent ends; its watch would repair what the second one is to find.
-  watch = undefined
   await first.session.close()
 
   const second = await open()
