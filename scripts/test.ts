@@ -2,10 +2,13 @@
 import { globSync, mkdirSync, writeFileSync } from 'node:fs'
 import { run } from 'node:test'
 import { spec, type TestEvent } from 'node:test/reporters'
+import { limitFiles } from './file-limit.ts'
 import { keepCompiledCode, refuseServers, runSteps, staticChecks } from './static-checks.ts'
 
 const levelsReport = '.cache/test-levels.txt'
-const fileTimeoutMs = 10 * 60_000
+/** Of one file; the longest of test/long takes some ten minutes. For the test of this script by a variable, in seconds. */
+const fileLimitMs = (file: string) =>
+  1000 * Number(process.env['TEST_FILE_LIMIT_SECONDS'] ?? (levelOf(file) === 'long' ? 1800 : 600))
 
 interface LevelTotals {
   files: number
@@ -78,7 +81,7 @@ async function runFiles(
 ): Promise<boolean> {
   let isSuccess = files.length === 0
   const execArgv = ['--import', refuseServers]
-  const events = run({ files: [...files], concurrency, timeout: fileTimeoutMs, execArgv })
+  const events = run({ files: [...files], concurrency, execArgv })
   events.on('test:summary', ({ file, counts, duration_ms: durationMs, success }) => {
     if (file === undefined) isSuccess = success || files.length === 0
     else addToLevel(levels, file, counts.tests, durationMs)
@@ -112,4 +115,5 @@ function sumUp(event: TestEvent, totals: Map<string, number>): TestEvent {
 process.env['NODE_OPTIONS'] = `${process.env['NODE_OPTIONS'] ?? ''} --disable-warning=ExperimentalWarning`
 keepCompiledCode()
 runSteps(staticChecks)
+limitFiles(fileLimitMs)
 await runTests(listTestFiles(process.argv.includes('--long')))

@@ -5,10 +5,12 @@ import { dirname, join, resolve } from 'node:path'
 import { afterEach, beforeEach, describe, it } from 'node:test'
 import { ExecError, runProgram } from '../../../src/host/index.ts'
 
-const script = resolve(import.meta.dirname, '../../../scripts/test.ts')
+const scripts = resolve(import.meta.dirname, '../../../scripts')
 const refuseServers = new URL('../../helpers/refuse-servers.ts', import.meta.url).href
 const listening = `import net from 'node:net'\nimport { test } from 'node:test'\ntest('listens', (t, done) => {\n  const server = net.createServer().listen(0, '127.0.0.1', () => server.close(done))\n})\n`
 const passing = "import { test } from 'node:test'\ntest('holds', () => {})\n"
+const hanging = `import { spawn } from 'node:child_process'\nimport { test } from 'node:test'\nprocess.on('SIGTERM', () => {})\ntest('does not hold', () => {\n  setInterval(() => {}, 1000)\n  spawn('sleep', ['300'], { stdio: 'inherit' })\n  throw new Error('no')\n})\n`
+const leaving = `import { spawn } from 'node:child_process'\nimport { test } from 'node:test'\ntest('holds', () => spawn('sleep', ['300'], { stdio: 'inherit', detached: true }).unref())\n`
 const failing = "import { test } from 'node:test'\ntest('does not hold', () => { throw new Error('no') })\n"
 
 describe('npm test', () => {
@@ -20,22 +22,23 @@ describe('npm test', () => {
     writeFileSync(path, text)
   }
   /** The script as a process that does not know it is run by a test. */
-  const run = async (...args: string[]): Promise<{ exitCode: number | undefined; lines: string[] }> => {
+  const runWith = async (env: Record<string, string>, ...args: string[]) => {
     const command = ['-u', 'NODE_TEST_CONTEXT', process.execPath, 'scripts/test.ts', ...args]
     try {
-      const { stdout } = await runProgram('env', command, { timeoutMs: 60_000, cwd: project })
-      return { exitCode: 0, lines: stdout.trimEnd().split('\n') }
+      const { stdout, stderr } = await runProgram('env', command, { timeoutMs: 60_000, cwd: project, env })
+      return { exitCode: 0, lines: stdout.trimEnd().split('\n'), stderr }
     } catch (thrown) {
       if (!(thrown instanceof ExecError)) throw thrown
-      return { exitCode: thrown.exitCode, lines: [] }
+      return { exitCode: thrown.exitCode, lines: [], stderr: thrown.stderr }
     }
   }
+  const run = (...args: string[]) => runWith({}, ...args)
 
   beforeEach(() => {
     project = mkdtempSync(join(tmpdir(), 'platnet-test-run-'))
     mkdirSync(join(project, 'scripts'))
     writeFileSync(join(project, 'package.json'), '{"type":"module"}')
-    cpSync(script, join(project, 'scripts/test.ts'))
+    for (const file of ['test.ts', 'file-limit.ts']) cpSync(join(scripts, file), join(project, 'scripts', file))
     writeFileSync(
       join(project, 'scripts/static-checks.ts'),
       `export const staticChecks = []\nexport const runSteps = () => {}\nexport const keepCompiledCode = () => {}\nexport const refuseServers = ${JSON.stringify(refuseServers)}\n`,
@@ -76,5 +79,14 @@ describe('npm test', () => {
     assert.equal((await run()).exitCode, 1)
     addTest('unit/a.test.ts', "import './nowhere.ts'\n")
     assert.equal((await run()).exitCode, 1)
+  })
+
+  it('ends a file that has not ended after the limit, whatever it ignores, with what holds its output, and names it', async () => {
+    addTest('component/a.test.ts', hanging)
+    addTest('component/b.test.ts', leaving)
+    const { exitCode, stderr } = await runWith({ TEST_FILE_LIMIT_SECONDS: '1' })
+    assert.equal(exitCode, 1)
+    assert.match(stderr, /component\/a\.test\.ts has not ended after 1 s and is ended, with \S+ \(\d+\)/)
+    assert.match(stderr, /component\/b\.test\.ts has not ended after 1 s and is ended, with \S+ \(\d+\)/)
   })
 })
