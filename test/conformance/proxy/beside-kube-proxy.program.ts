@@ -1,5 +1,5 @@
-// Run by beside-kube-proxy.test.ts in namespaces of its own: an API server, and on one node first kube-proxy where it is built, then our
-// agent in each of its modes. Prints as one line of JSON what became of the same packets and questions under each.
+// Run by compare.ts in namespaces of its own: an API server, and on one node first kube-proxy where it is built, then our agent in the modes
+// that are asked for. Prints as one line of JSON what became of the same packets and questions under each.
 import { existsSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { type RunningProgram, runProgram } from '../../../src/host/index.ts'
@@ -23,7 +23,7 @@ import {
 } from './cluster.ts'
 import { type Observed, observe } from './observe.ts'
 import { randomCases } from './random-cases.ts'
-import { type Settings, settingsOf } from './settings.ts'
+import { type ProxyMode, type Run, type Settings, settingsOf } from './settings.ts'
 
 const dataDir = '/run/server'
 const kubeconfig = join(dataDir, 'admin.kubeconfig')
@@ -39,7 +39,10 @@ interface Proxy {
 
 function kubeProxy({ config: asked }: Settings): Proxy {
   const config = '/run/kube-proxy.yaml'
-  writeFileSync(config, JSON.stringify({ ...kubeProxyConfig, ...asked }))
+  const { mode } = run
+  // The default of the mode nftables is `primary`; ours is the same in both modes.
+  const nodePortAddresses = mode === 'nftables' ? ['0.0.0.0/0', '::/0'] : []
+  writeFileSync(config, JSON.stringify({ ...kubeProxyConfig, mode, nodePortAddresses, ...asked }))
   const metrics = () => httpGet({ host: nodeToServer, port: 10249, path: '/metrics' })
   return {
     stderr: 'ignore',
@@ -58,7 +61,6 @@ function kubeProxy({ config: asked }: Settings): Proxy {
 const kubeProxyConfig = {
   apiVersion: 'kubeproxy.config.k8s.io/v1alpha1',
   kind: 'KubeProxyConfiguration',
-  mode: 'iptables',
   iptables: { localhostNodePorts: false },
   clusterCIDR: podNetworks,
   metricsBindAddress: '0.0.0.0:10249',
@@ -67,7 +69,7 @@ const kubeProxyConfig = {
   conntrack: { maxPerCore: 0, min: 0, tcpEstablishedTimeout: '0s', tcpCloseWaitTimeout: '0s' },
 }
 
-function platnet({ flags: asked }: Settings, mode: 'iptables' | 'nftables'): Proxy {
+function platnet({ flags: asked }: Settings, mode: ProxyMode): Proxy {
   const flags = [
     `--node-name=${nodeName}`,
     `--cluster-cidr=${podNetworks}`,
@@ -106,9 +108,9 @@ async function askHealth(): Promise<Record<string, unknown>> {
   ])
 }
 
-const settings = settingsOf(process.argv[2])
-const seed = process.argv[3]
-const cases = seed === undefined ? fixedCases : randomCases(Number(seed))
+const run: Run = JSON.parse(process.argv[2] ?? '{}')
+const settings = settingsOf(run.settings)
+const cases = run.random === undefined ? fixedCases : randomCases(run.random)
 const healthPorts = new Map<number, number>()
 
 /** Times are those of the question. */
@@ -203,9 +205,10 @@ async function compare() {
   await readHealthPorts(connection)
   const hasPeer = existsSync(kubeProxyProgram) && settings.ofOthers === undefined
   const theirs = hasPeer ? await watch(kubeProxy(settings), lab, connection) : null
-  const iptables = await watch(platnet(settings, 'iptables'), lab, connection, theirs?.packets)
-  const nftables = await watch(platnet(settings, 'nftables'), lab, connection, theirs?.packets ?? iptables.packets)
-  return { theirs, ours: { iptables, nftables } }
+  const first =
+    run.mode === 'iptables' ? await watch(platnet(settings, 'iptables'), lab, connection, theirs?.packets) : null
+  const nftables = await watch(platnet(settings, 'nftables'), lab, connection, theirs?.packets ?? first?.packets)
+  return { theirs, ours: { iptables: first, nftables } }
 }
 
 process.stdout.write(`${JSON.stringify(await compare())}\n`, () => process.exit(0))

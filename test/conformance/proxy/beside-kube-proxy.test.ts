@@ -1,3 +1,3 @@
 import { testBesideKubeProxy } from './compare.ts'
 
-testBesideKubeProxy('defaults')
+testBesideKubeProxy({ settings: 'defaults', mode: 'iptables' })

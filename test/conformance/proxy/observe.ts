@@ -47,12 +47,12 @@ function flowsToCase(family: (typeof families)[number], wish: Case, n: number): 
     ...(n === 1 ? ([['another port of the cluster IP', place.clusterIp(n + 100), 82]] as const) : []),
     ...(n === boundService ? ([['another port of the balancer', place.vip(n), 82]] as const) : []),
   ]
-  const toItself = flow('endpoint', place.local(1), ['cluster IP', place.clusterIp(n + 100), 80])
+  const [toItself] = targets.map((target) => flow('endpoint', place.local(1), target))
   const asVip = flow('node', place.vip(n), ['balancer', place.vip(n), 80])
   const isAlone = endpoints.length === 1 && endpoints[0]?.at === 'L1'
   return [
     ...sources.flatMap(([sender, source]) => targets.map((target) => flow(sender, source, target))),
-    ...(isAlone ? [toItself] : []),
+    ...(isAlone && toItself ? [toItself] : []),
     ...(n === boundService ? [asVip] : []),
   ]
 }
@@ -72,7 +72,7 @@ function waysOf(
   const way = (kind: string, isThere: boolean) =>
     `${kind}${index === 0 ? '' : ` at ${name}`}${isRefused && isThere ? ' (not served)' : ''}`
   return [
-    [way('cluster IP', true), place.clusterIp(n + 100), port, protocol],
+    [way(`cluster IP${isOurs ? '' : ' (of no Service here)'}`, true), place.clusterIp(n + 100), port, protocol],
     [way('balancer', type === 'LoadBalancer' && ipMode === 'VIP'), place.vip(n), port, protocol],
     [way('external IP', true), place.external(n), port, protocol],
     [way('node port', type !== 'ClusterIP'), place.node, nodePortOf(n, index), protocol],

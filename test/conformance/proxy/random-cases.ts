@@ -9,8 +9,7 @@ import {
   type PortWish,
   unready,
 } from './cluster.ts'
-
-const servicesPerCluster = 24
+import type { RandomCluster } from './settings.ts'
 
 const anyConditions = fc.constantFrom<(Conditions | undefined)[]>(undefined, undefined, undefined, going, gone, unready)
 const anyPolicy = fc.constantFrom('Cluster', 'Cluster', 'Local')
@@ -90,8 +89,8 @@ const anyCase: fc.Arbitrary<Omit<Case, 'title'>> = fc
   }))
 
 /** The same for the same seed. */
-export function randomCases(seed: number): readonly Case[] {
-  return fc.sample(anyCase, { numRuns: servicesPerCluster, seed }).map((wish) => ({ title: titleOf(wish), ...wish }))
+export function randomCases({ seed, services }: RandomCluster): readonly Case[] {
+  return fc.sample(anyCase, { numRuns: services, seed }).map((wish) => ({ title: titleOf(wish), ...wish }))
 }
 
 /** All of it, so that a difference can be read. */

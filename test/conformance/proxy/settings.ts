@@ -1,3 +1,19 @@
+export type ProxyMode = 'iptables' | 'nftables'
+
+export interface Run {
+  /** One of `settingsOf`. */
+  readonly settings: string
+  /** The mode of kube-proxy. Beside its mode iptables both of our modes run, beside nftables that one. */
+  readonly mode: ProxyMode
+  /** Without it the cluster has a Service for each case. */
+  readonly random?: RandomCluster
+}
+
+export interface RandomCluster {
+  readonly seed: number
+  readonly services: number
+}
+
 /** The same wish in the words of kube-proxy's configuration and of our flags. */
 export interface Settings {
   readonly config: object
@@ -48,13 +64,14 @@ const known: Readonly<Record<string, Settings>> = {
   'masquerade-all': {
     config: {
       iptables: { localhostNodePorts: false, masqueradeAll: true, masqueradeBit: 3 },
+      nftables: { masqueradeAll: true, masqueradeBit: 3 },
       nodePortAddresses: ['primary'],
     },
     flags: ['--masquerade-all', '--masquerade-bit=3', '--node-port-addresses=primary'],
   },
 }
 
-export function settingsOf(name = 'defaults'): Settings {
+export function settingsOf(name: string): Settings {
   const settings = known[name]
   if (settings === undefined) throw new Error(`no settings ${name}: expected one of ${Object.keys(known).join(', ')}`)
   return settings
