@@ -71,6 +71,7 @@ export class NftablesNode {
     if (where.includes('/namespaces/')) this.#written[resource] = Math.max(this.#written[resource], version)
   }
 
+  /** Ends when all that the agent writes for a cluster that rests is written. */
   async startAgent(mode = 'nftables'): Promise<void> {
     const flags = ['--node-name=n1', `--node-ip=${nodeIp}`, '--cluster-cidr=10.244.0.0/16', '--components=proxy']
     const files = [
@@ -84,6 +85,14 @@ export class NftablesNode {
       { background: true, stderr: 'inherit' },
     )
     await this.untilApplied()
+    await untilAsync('the rules in iptables are written, too', () => this.#hasForwardRules(), 60_000)
+  }
+
+  /** They come after the table is complete, and so after everything counts as applied. */
+  async #hasForwardRules(): Promise<boolean> {
+    const { body } = await httpGet({ socketPath: controlSocket, path: '/status' })
+    const { components } = JSON.parse(body)
+    return ['forward-rules', 'forward-rules-ipv6'].every((name) => components[name].level === 'ok')
   }
 
   async killAgent(): Promise<void> {
