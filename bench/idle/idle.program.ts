@@ -1,5 +1,6 @@
 // The inner part of `npm run bench -- idle`, in namespaces of its own: all planes and 100 Services of 4 endpoints, left alone for some minutes.
-// Arguments: the launcher, and `run` for `platnet run` or `apart` for `platnet server` and `platnet agent`. Prints one line of JSON.
+// Arguments: the launcher, and `run` for `platnet run`, `apart` for `platnet server` and `platnet agent`, or `nftables` for these with that mode of the
+// proxy. Prints one line of JSON.
 import { createSocket } from 'node:dgram'
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -19,27 +20,36 @@ const dataDir = '/run/platnet-bench'
 const controlSocket = `${dataDir}/control.sock`
 const adminKubeconfig = `${dataDir}/admin.kubeconfig`
 const idleSeconds = Number(process.env['BENCH_IDLE_SECONDS'] ?? 600)
-const services = 100
+const services = Number(process.env['BENCH_IDLE_SERVICES'] ?? 100)
+const endpoints = Number(process.env['BENCH_IDLE_ENDPOINTS'] ?? 4)
+const settleSeconds = Math.min(120, idleSeconds / 2)
 const roles: readonly (readonly [string, RegExp])[] = [
   ['server', /main\.[jt]s\0(run|server)\0/],
   ['agent', /main\.[jt]s\0agent\0/],
   ['haproxy', /^\S*haproxy\0/],
 ]
 
-async function createServices(api: HttpClusterApi): Promise<void> {
-  let last = ''
-  for (let number = 0; number < services; number += 1) {
-    const name = `web-${number}`
-    await api.apply(describeService({ name, type: 'ClusterIP', sessionAffinity: 'None' }))
-    const pods = [1, 2, 3, 4].map((last) => {
-      const address = parseIp(`10.244.${number}.${last}`)
-      if (!address) throw new Error('the endpoint has no address')
-      return { name: `${name}-${last}`, address, port: 8080, phase: 'ready' as const }
-    })
-    const stored = await api.apply(describeSlice(createDialect('platform'), name, pods))
-    last = stored.metadata.resourceVersion ?? last
+/** Returns the last resourceVersion of their slices. */
+async function createServices(api: HttpClusterApi): Promise<string> {
+  let last = 0
+  let next = 0
+  const work = async (): Promise<void> => {
+    while (next < services) last = Math.max(last, await createService(api, next++))
   }
-  await api.waitApplied('endpointslices', last)
+  await Promise.all(Array.from({ length: 8 }, work))
+  return String(last)
+}
+
+async function createService(api: HttpClusterApi, number: number): Promise<number> {
+  const name = `web-${number}`
+  await api.apply(describeService({ name, type: 'ClusterIP', sessionAffinity: 'None' }))
+  const pods = Array.from({ length: endpoints }, (_, index) => {
+    const address = parseIp(`10.${244 + (number >> 14)}.${(number >> 6) & 255}.${4 * (number & 63) + index}`)
+    if (!address) throw new Error('the endpoint has no address')
+    return { name: `${name}-${index}`, address, port: 8080, phase: 'ready' as const }
+  })
+  const stored = await api.apply(describeSlice(createDialect('platform'), name, pods))
+  return Number(stored.metadata.resourceVersion)
 }
 
 interface Sample {
@@ -67,6 +77,13 @@ function listProcesses(): Sample[] {
 
 function kibibytes(file: string, field: string): number {
   return Number(new RegExp(`^${field}:\\s+(\\d+)`, 'm').exec(readFileSync(file, 'utf8'))?.[1])
+}
+
+function memoryOf(pid: string): { readonly residentMiB: number; readonly ownMiB: number } {
+  return {
+    residentMiB: kibibytes(`/proc/${pid}/status`, 'VmRSS') / 1024,
+    ownMiB: kibibytes(`/proc/${pid}/smaps_rollup`, 'Pss') / 1024,
+  }
 }
 
 /** Resolves when `/readyz` of the port answers 200, and returns how long after `sinceMs` that was. */
@@ -103,13 +120,24 @@ async function start(command: string, port: number, flags: readonly string[]): P
   return waitReady(port, sinceMs)
 }
 
+/** An agent by itself starts beside a cluster that is there. */
 async function startAll(): Promise<IdleFigures['starts']> {
   // Not below the data directory, whose every write would wake the watch of the folder.
   const cni = ['--cni-conf-dir', '/run/cni/net.d', '--cni-cache-dir', '/run/cni/cache']
   const node = ['--control-socket', controlSocket, '--node-ip', nodeAddress, ...cni]
-  if (mode === 'run') return [{ command: 'run', ms: await start('run', 10_250, node) }]
+  const fill = async () => createServices(await HttpClusterApi.connect(adminKubeconfig, controlSocket))
+  const untilApplied = async (version: string) =>
+    (await HttpClusterApi.connect(adminKubeconfig, controlSocket)).waitApplied('endpointslices', version)
+  if (mode === 'run') {
+    const ms = await start('run', 10_250, node)
+    await untilApplied(await fill())
+    return [{ command: 'run', ms }]
+  }
   const serverMs = await start('server', 6443, [])
-  const agentMs = await start('agent', 10_250, ['--kubeconfig', `${dataDir}/agent.kubeconfig`, ...node])
+  const version = await fill()
+  const proxyMode = mode === 'nftables' ? ['--proxy-mode', 'nftables'] : []
+  const agentMs = await start('agent', 10_250, ['--kubeconfig', `${dataDir}/agent.kubeconfig`, ...proxyMode, ...node])
+  await untilApplied(version)
   return [
     { command: 'server', ms: serverMs },
     { command: 'agent', ms: agentMs },
@@ -121,19 +149,17 @@ async function measure(): Promise<IdleFigures> {
   mkdirSync(dataDir, { mode: 0o700 })
   await serveUpstream()
   const starts = await startAll()
-  const api = await HttpClusterApi.connect(adminKubeconfig, controlSocket)
-  await createServices(api)
   progress(`${mode}: ${services} Services are applied; waiting ${idleSeconds} s`)
-  // A minute for what a start leaves to be done; the processor time counts from there.
-  await sleep(Math.min(60, idleSeconds / 2) * 1000)
-  const before = listProcesses()
+  // Two minutes for what a start leaves to be done; the processor time counts from there.
+  await sleep(settleSeconds * 1000)
+  const before = listProcesses().map((process) => ({ ...process, early: memoryOf(process.pid) }))
   const sinceMs = performance.now()
-  await sleep(Math.max(idleSeconds - 60, idleSeconds / 2) * 1000)
+  await sleep((idleSeconds - settleSeconds) * 1000)
   const tookMs = performance.now() - sinceMs
-  const processes = before.map(({ role, pid, cpuMs: beforeMs }) => ({
+  const processes = before.map(({ role, pid, early, cpuMs: beforeMs }) => ({
     role,
-    residentMiB: kibibytes(`/proc/${pid}/status`, 'VmRSS') / 1024,
-    ownMiB: kibibytes(`/proc/${pid}/smaps_rollup`, 'Pss') / 1024,
+    early,
+    ...memoryOf(pid),
     cpuPercent: (100 * (cpuMs(pid) - beforeMs)) / tookMs,
   }))
   for (const program of programs) program.kill('SIGKILL')

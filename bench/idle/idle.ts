@@ -4,7 +4,7 @@ import { type BenchReport, type BenchRow, measureAlone } from '../report.ts'
 
 /** The processes of one way to run the program, at rest. */
 export interface IdleFigures {
-  /** `run`, or `apart` for `platnet server` and `platnet agent` by themselves. */
+  /** `run`, `apart` for `platnet server` and `platnet agent` by themselves, `nftables` for these with that mode of the proxy. */
   readonly mode: string
   readonly starts: readonly { readonly command: string; readonly ms: number }[]
   /** By the role of the process: `server`, `agent`, `haproxy`. */
@@ -12,6 +12,8 @@ export interface IdleFigures {
     readonly role: string
     readonly residentMiB: number
     readonly ownMiB: number
+    /** Two minutes after the start. */
+    readonly early: { readonly residentMiB: number; readonly ownMiB: number }
     readonly cpuPercent: number
   }[]
 }
@@ -20,7 +22,7 @@ const checkout = path.resolve(import.meta.dirname, '../..')
 
 /**
  * `platnet run`, then `platnet server` and `platnet agent`, with all planes and 100 Services, after some minutes without a change:
- * `BENCH_IDLE_SECONDS` (600), `BENCH_IDLE_MODES` (run,apart), `BENCH_IDLE_PROGRAM`, the launcher of an unpacked package. `BENCH_IDLE_AT_ONCE=1` measures
+ * `BENCH_IDLE_SECONDS` (600), `BENCH_IDLE_MODES` (run,apart; nftables), `BENCH_IDLE_SERVICES` (100), `BENCH_IDLE_ENDPOINTS` (4), `BENCH_IDLE_PROGRAM`, the launcher of an unpacked package. `BENCH_IDLE_AT_ONCE=1` measures
  * all modes side by side, each in namespaces of its own, in the time of one.
  */
 export async function benchIdle(): Promise<BenchReport> {
@@ -51,7 +53,9 @@ function rowsOf({ mode, starts, processes }: IdleFigures): BenchRow[] {
   const row = (what: string, unit: string, value: number) => measureAlone(`${mode}, ${what}`, unit, value)
   return [
     ...starts.map(({ command, ms }) => row(`platnet ${command}: start to ready`, 'ms', ms)),
-    ...processes.flatMap(({ role, residentMiB, ownMiB, cpuPercent }) => [
+    ...processes.flatMap(({ role, residentMiB, ownMiB, early, cpuPercent }) => [
+      row(`${role}: resident memory two minutes after the start`, 'MiB', early.residentMiB),
+      row(`${role}: proportional share of it`, 'MiB', early.ownMiB),
       row(`${role}: resident memory`, 'MiB', residentMiB),
       row(`${role}: proportional share of it`, 'MiB', ownMiB),
       row(`${role}: processor time`, '% of a core', cpuPercent),
