@@ -116,7 +116,7 @@ function composePulse(
   { context, notifier, log }: { readonly context: AppContext; readonly notifier: Notifier; readonly log: Logger },
 ): readonly Component[] {
   if (!context.env['NOTIFY_SOCKET']) return []
-  const intervalMs = (readWatchdogMs(context.env) ?? 6 * aliveIntervalMs) / 3
+  const intervalMs = (readWatchdogMs(context.env) ?? 30_000) / 3
   return [new Pulse({ components, intervalMs, beat: (status) => notifier.alive(status), log: log.child('pulse') })]
 }
 

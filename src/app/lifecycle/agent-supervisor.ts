@@ -16,8 +16,8 @@ const agentMessage = z.discriminatedUnion('kind', [
 /** Message from the agent to its supervisor: the first sync is applied; all of its parts work, with one line about them. */
 export type AgentMessage = Readonly<z.infer<typeof agentMessage>>
 
-/** How often an agent that works says so. */
-export const aliveIntervalMs = 5_000
+/** How often an agent that works says so: thrice in the time after which it counts as stuck. A beat examines every part and costs some 10 ms at rest. */
+export const aliveIntervalMs = 20_000
 
 /** Message from the supervisor to the agent. */
 export type SupervisorMessage = {

@@ -16,6 +16,7 @@ export async function findSilence(address: Ip, port: number, domain: string): Pr
   const question = makeQuestion(`kubernetes.default.svc.${domain}`, 'A')
   question.writeUInt16BE(randomInt(0x10000), 0)
   const socket = createSocket(ipFamily(address) === 'IPv6' ? 'udp6' : 'udp4')
+  const waiting = new AbortController()
   try {
     const { promise: answered, resolve } = Promise.withResolvers<true>()
     socket.on('message', (message) => isAnswerTo(question, message) && resolve(true))
@@ -23,10 +24,13 @@ export async function findSilence(address: Ip, port: number, domain: string): Pr
     socket.on('error', () => {})
     for (let attempt = 0; attempt < tries; attempt += 1) {
       socket.send(question, port, address, () => {})
-      if ((await Promise.race([answered, sleep(waitMs)])) === true) return undefined
+      const waited = sleep(waitMs, false, { signal: waiting.signal }).catch(() => false)
+      if (await Promise.race([answered, waited])) return undefined
     }
     return `DNS on ${address} does not answer`
   } finally {
+    // A timer that stays would wake this thread once more.
+    waiting.abort()
     socket.close()
   }
 }
