@@ -95,7 +95,7 @@ describe('platnet server with all its parts, from a manifest to endpoints', { sk
   })
 
   test('a node is drained, its pods wait and say why, and come back when it is open again', async () => {
-    assert.match(await kubectl('drain', 'n1', '--grace-period=0', '--timeout=20s'), /node\/n1 drained/)
+    assert.match(await kubectl('drain', 'n1', '--grace-period=0', '--timeout=60s'), /node\/n1 drained/)
     const scheduled = () =>
       kubectl('get', 'pods', '-o', 'jsonpath={.items[*].status.conditions[?(@.type=="PodScheduled")].status}')
     await untilAsync('others wait', async () => (await scheduled()) === 'False False', 30_000)

@@ -46,7 +46,7 @@ for (const dialect of ['kubernetes', 'platform'] as const) {
 
     test('a definition is applied, waited for and used', async () => {
       assert.match(await kubectl('apply', '-f', 'crd.yaml'), /caches\.example\.com created/)
-      await kubectl('wait', '--for=condition=established', 'crd/caches.example.com', '--timeout=10s')
+      await kubectl('wait', '--for=condition=established', 'crd/caches.example.com', '--timeout=60s')
       assert.match(await kubectl('apply', '-f', 'cache.yaml'), /cache\.example\.com\/front created/)
       assert.match(await kubectl('apply', '-f', 'cache.yaml'), /cache\.example\.com\/front unchanged/)
     })

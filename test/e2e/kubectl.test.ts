@@ -142,7 +142,7 @@ for (const dialect of ['kubernetes', 'platform'] as const satisfies readonly Dia
     })
 
     test('deletes and waits until it is gone', async () => {
-      const wait = kubectl('wait', '--for=delete', 'pod/web-1', '--timeout=20s')
+      const wait = kubectl('wait', '--for=delete', 'pod/web-1', '--timeout=60s')
       assert.equal(await kubectl('delete', 'pod', 'web-1'), 'pod "web-1" deleted\n')
       await wait
       await kubectl('delete', '-f', 'app.yaml', '--ignore-not-found')

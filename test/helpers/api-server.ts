@@ -215,7 +215,7 @@ export async function take(events: AsyncGenerator<WatchLine>, count: number): Pr
 
 function late(taken: readonly WatchLine[]): Promise<never> {
   return new Promise((_, reject) => {
-    const timer = setTimeout(() => reject(new Error(`no further event after ${JSON.stringify(taken)}`)), 3_000)
+    const timer = setTimeout(() => reject(new Error(`no further event after ${JSON.stringify(taken)}`)), 20_000)
     timer.unref()
   })
 }

@@ -34,6 +34,11 @@ describe('one identity leaves to the others', () => {
   const create = (name: string, token: string) =>
     server.call('POST', paths.configMaps, { body: configMap(name), token })
 
+  async function readsInFlight(): Promise<number> {
+    const { text } = await server.call('GET', '/metrics')
+    return Number(/apiserver_current_inflight_requests\{request_kind="readOnly"\} (\d+)/.exec(text)?.[1])
+  }
+
   test('the slots of writes while its own send no body: a slot is taken when the body is there', async () => {
     const head = requestHead('POST', paths.configMaps, tenant.token, ['content-length: 1000'])
     const silent = await occupy(limits.maxWrites + 5, `${head}{"metadata"`)
@@ -64,17 +69,12 @@ describe('one identity leaves to the others', () => {
     const unread = await occupy(limits.maxReads, '')
     for (const connection of unread) connection.socket.pause()
     for (const connection of unread) connection.send(requestHead('GET', paths.configMaps, tenant.token))
-    await sleep(200)
-    assert.equal((await server.call('GET', `${paths.configMaps}/a`, { token: other.token })).code, 200)
-    const used = await server.call('GET', '/metrics')
-    const [, reads] = /apiserver_current_inflight_requests\{request_kind="readOnly"\} (\d+)/.exec(used.text) ?? []
     // 40 less a quarter, half of it, and the scrape itself.
-    assert.equal(reads, '16')
+    await untilAsync('its reads hold their share', async () => (await readsInFlight()) === 16)
+    assert.equal((await server.call('GET', `${paths.configMaps}/a`, { token: other.token })).code, 200)
+    assert.equal(await readsInFlight(), 16)
     for (const connection of unread) connection[Symbol.dispose]()
-    await untilAsync('the slots are free', async () => {
-      const { text } = await server.call('GET', '/metrics')
-      return text.includes('apiserver_current_inflight_requests{request_kind="readOnly"} 1')
-    })
+    await untilAsync('the slots are free', async () => (await readsInFlight()) === 1)
   })
 
   test('watches: one too many is a 429 with Retry-After, and a watch that ends makes room', async () => {
@@ -101,8 +101,11 @@ describe('one identity leaves to the others', () => {
     const watch = requestHead('GET', `${paths.services}?watch=true`, tenant.token)
     const [few] = await occupy(1, watch.repeat(20))
     await until('the first is answered', () => few?.text.includes('ADDED') === true)
-    const open = await server.call('GET', '/metrics')
-    assert.match(open.text, /apiserver_longrunning_requests\{[^}]*resource="services"[^}]*\} 1\n/)
+    // Those of the test before may still end.
+    await untilAsync('one watch is open', async () => {
+      const { text } = await server.call('GET', '/metrics')
+      return /apiserver_longrunning_requests\{[^}]*resource="services"[^}]*\} 1\n/.test(text)
+    })
     const [many] = await occupy(1, watch.repeat(200))
     await until('the connection is cut', () => many?.isClosed === true)
     const [gets] = await occupy(1, requestHead('GET', `${paths.configMaps}/a`, tenant.token).repeat(30))

@@ -64,6 +64,6 @@ test('dns query refuses at once what is no name, without a question', async () =
     const { code, err } = await platnet('dns', 'query', name, ...where)
     assert.equal(code, 2, name)
     assert.match(err, /^error: ".*" is no name: expected /)
-    assert.ok(performance.now() - startedMs < 1000)
+    assert.ok(performance.now() - startedMs < 1_900, 'a question was waited for')
   }
 })

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { startTestServer, type TestServer, take } from '../../../helpers/api-server.ts'
 import { definition, spec } from '../../../helpers/definitions.ts'
+import { untilAsync } from '../../../helpers/until.ts'
 
 for (const dialect of ['kubernetes', 'platform'] as const) {
   const group = dialect === 'kubernetes' ? 'apiextensions.k8s.io' : 'apiextensions.platform.internal'
@@ -272,7 +273,7 @@ for (const dialect of ['kubernetes', 'platform'] as const) {
       await server.call('POST', gadgets, { body: gadget('free', []) })
       const deleted = await server.call('DELETE', `${definitions}/gadgets.example.com`)
       assert.ok(deleted.body.metadata.deletionTimestamp)
-      await eventually(async () => (await server.call('GET', `${gadgets}/free`)).code === 404)
+      await untilAsync('the object is gone', async () => (await server.call('GET', `${gadgets}/free`)).code === 404)
       const refused = await server.call('POST', gadgets, { body: gadget('late', []) })
       assert.equal(refused.code, 403)
       assert.match(refused.body.message, /create not allowed while custom resource definition is terminating/)
@@ -280,7 +281,10 @@ for (const dialect of ['kubernetes', 'platform'] as const) {
         body: { metadata: { finalizers: [] } },
         headers: { 'content-type': 'application/merge-patch+json' },
       })
-      await eventually(async () => (await server.call('GET', `${definitions}/gadgets.example.com`)).code === 404)
+      await untilAsync(
+        'the definition is gone',
+        async () => (await server.call('GET', `${definitions}/gadgets.example.com`)).code === 404,
+      )
       assert.equal((await server.call('GET', gadgets)).code, 404)
     })
 
@@ -295,7 +299,10 @@ for (const dialect of ['kubernetes', 'platform'] as const) {
       assert.equal(body.status.conditions[0].message, '"same" is already in use')
       assert.equal((await server.call('GET', '/apis/example.com/v1/seconds')).code, 404)
       await server.call('DELETE', `${definitions}/firsts.example.com`)
-      await eventually(async () => (await server.call('GET', '/apis/example.com/v1/seconds')).code === 200)
+      await untilAsync(
+        'the second is served',
+        async () => (await server.call('GET', '/apis/example.com/v1/seconds')).code === 200,
+      )
     })
   })
 }
@@ -336,11 +343,3 @@ describe('versions', () => {
     )
   })
 })
-
-async function eventually(holds: () => Promise<boolean>): Promise<void> {
-  const deadlineMs = performance.now() + 3_000
-  while (!(await holds())) {
-    assert.ok(performance.now() < deadlineMs, 'it did not come about in time')
-    await new Promise((resolve) => setTimeout(resolve, 20))
-  }
-}

@@ -7,6 +7,7 @@ import { openStore } from '../../../../src/api/store/index.ts'
 import { silentLogger } from '../../../../src/observe/index.ts'
 import { startTestServer, type TestServer } from '../../../helpers/api-server.ts'
 import { definition, spec } from '../../../helpers/definitions.ts'
+import { untilAsync } from '../../../helpers/until.ts'
 
 const definitions = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions'
 const widgets = '/apis/example.com/v1/namespaces/default/widgets'
@@ -32,7 +33,7 @@ describe('definitions', () => {
     const [holder, ...others] = await holders()
     assert.equal(others.length, 0)
     await server.call('DELETE', `${definitions}/${holder.metadata.name}`)
-    await eventually(async () => {
+    await untilAsync('another one takes its place', async () => {
       const [next, ...more] = await holders()
       return next !== undefined && next.metadata.name !== holder.metadata.name && more.length === 0
     })
@@ -167,12 +168,4 @@ interface Conditioned {
 
 function isEstablished({ status }: Conditioned): boolean {
   return status.conditions.some((each) => each.type === 'Established' && each.status === 'True')
-}
-
-async function eventually(isTrue: () => Promise<boolean>): Promise<void> {
-  const deadlineMs = Date.now() + 3_000
-  while (!(await isTrue())) {
-    assert.ok(Date.now() < deadlineMs, 'it does not become so')
-    await new Promise((resolve) => setTimeout(resolve, 20))
-  }
 }

@@ -51,10 +51,10 @@ describe('the supervisor of the agent', () => {
 
   test('leaves an agent alone that says in time that it works, and shows what it says', async () => {
     const alive = `${becomesReady}; setInterval(() => process.send({ kind: 'alive', status: 'dns: 3 names' }), 20)`
-    await supervise(alive, 300).start()
+    await supervise(alive, 1_000).start()
     await until('it has said so', () => supervisor.health().message === 'dns: 3 names')
     // Longer than the silence and the time after it.
-    await setTimeout(900)
+    await setTimeout(2_000)
     assert.deepEqual([readyCount, supervisor.health().level], [1, 'ok'])
   })
 

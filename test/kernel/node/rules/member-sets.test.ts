@@ -84,7 +84,7 @@ async function setNames(netns: TestNetns): Promise<readonly string[]> {
 }
 
 async function eventually(check: () => Promise<void>): Promise<void> {
-  for (let left = 40; ; left--) {
+  for (let left = 400; ; left--) {
     try {
       return await check()
     } catch (error) {

@@ -29,7 +29,8 @@ describe('The route of a request', () => {
   test('A path of a hundred thousand slashes is judged at once', () => {
     const startMs = performance.now()
     assert.equal(found('cart.example.com', '/'.repeat(100_000)), 'cart.example.com default ')
-    assert.ok(performance.now() - startMs < 50)
+    // Work for each pair of slashes would take minutes.
+    assert.ok(performance.now() - startMs < 2_000)
   })
 })
 

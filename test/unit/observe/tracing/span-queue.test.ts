@@ -64,7 +64,7 @@ describe('The queue of spans', () => {
     assert.equal(queue.counts.overflowed, 990)
     const startedMs = performance.now()
     await queue.close(soon(50))
-    assert.ok(performance.now() - startedMs < 500)
+    assert.ok(performance.now() - startedMs < 5_000)
     assert.deepEqual(queue.counts, { exported: 0, overflowed: 990, refused: 10 })
     assert.equal(queue.size, 0)
     assert.equal(lines.filter((line) => line.startsWith('warn')).length, 1)
