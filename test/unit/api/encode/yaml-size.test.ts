@@ -17,13 +17,17 @@ for (const { what, value } of costly) {
   test(`An object of ${what} is written as YAML in a few milliseconds, and means the same.`, () => {
     const json = JSON.stringify(value)
     toYaml('{"a":1}')
-    const startedMs = performance.now()
-    const text = toYaml(json)
-    const item = toYamlItem(json)
-    // Lines of its own took 300 to 3,000 ms.
-    assert.ok(performance.now() - startedMs < 100)
-    assert.deepEqual(load(text, { maxDepth: 2_000 }), value)
-    assert.deepEqual(load(`items:\n${item}`, { maxDepth: 2_000 }), { items: [value] })
+    let tookMs = Number.POSITIVE_INFINITY
+    // Lines of its own took 300 to 3,000 ms. A busy machine may stop us in one try.
+    for (let tries = 0; tries < 5 && tookMs >= 100; tries += 1) {
+      const startedMs = performance.now()
+      toYaml(json)
+      toYamlItem(json)
+      tookMs = performance.now() - startedMs
+    }
+    assert.ok(tookMs < 100, `${tookMs} ms`)
+    assert.deepEqual(load(toYaml(json), { maxDepth: 2_000 }), value)
+    assert.deepEqual(load(`items:\n${toYamlItem(json)}`, { maxDepth: 2_000 }), { items: [value] })
   })
 }
 
