@@ -150,6 +150,17 @@ write_cni_list() { # FOLDER NUMBER
   fi
 }
 
+# Against Platnet the kubelet lets in whom the cluster's roles let in; kube-apiserver shows it no certificate here.
+kubelet_access() {
+  if test "$CONTROL" = platnet; then
+    echo "authentication: {anonymous: {enabled: false}, webhook: {enabled: true}, x509: {clientCAFile: $ca}}"
+    echo 'authorization: {mode: Webhook}'
+  else
+    echo 'authentication: {anonymous: {enabled: true}, webhook: {enabled: false}}'
+    echo 'authorization: {mode: AlwaysAllow}'
+  fi
+}
+
 write_runtime_configuration() { # FOLDER CGROUP
   cat >"$1/containerd.toml" <<END
 version = 2
@@ -175,8 +186,7 @@ END
   cat >"$1/kubelet.yaml" <<END
 apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration
-authentication: {anonymous: {enabled: true}, webhook: {enabled: false}}
-authorization: {mode: AlwaysAllow}
+$(kubelet_access)
 cgroupDriver: cgroupfs
 cgroupRoot: /$2
 enforceNodeAllocatable: [pods]

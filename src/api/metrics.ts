@@ -45,6 +45,7 @@ const verbLabels = {
   patch: 'PATCH',
   update: 'PUT',
   watch: 'WATCH',
+  connect: 'CONNECT',
 } as const
 
 const labels = {
@@ -75,7 +76,7 @@ export const apiMetrics = {
   levelDuration: {
     type: 'histogram',
     name: 'apiserver_request_sli_duration_seconds',
-    help: 'Time from the first byte of a request to the end of its answer, watches left out, for rules on service levels.',
+    help: 'Time from the first byte of a request to the end of its answer, watches and connections left out, for rules on service levels.',
     labels,
     buckets: levelBuckets,
   },
@@ -86,7 +87,12 @@ export const apiMetrics = {
     labels,
     buckets: sizeBuckets,
   },
-  longRunning: { type: 'gauge', name: 'apiserver_longrunning_requests', help: 'Watches that are open.', labels },
+  longRunning: {
+    type: 'gauge',
+    name: 'apiserver_longrunning_requests',
+    help: 'Watches that are open, and connections with pods, Services and nodes.',
+    labels,
+  },
   inFlight: {
     type: 'gauge',
     name: 'apiserver_current_inflight_requests',
@@ -152,8 +158,8 @@ export class ApiMetrics {
   observe({ route, code, durationMs, sizeBytes }: Answered): void {
     const values = labelsOf(route)
     this.#total.add(1, { ...values, code: String(code) })
-    if (values.verb !== 'WATCH')
-      for (const histogram of [this.#duration, this.#levelDuration]) histogram.observe(durationMs / 1000, values)
+    if (values.verb !== 'WATCH') this.#duration.observe(durationMs / 1000, values)
+    if (values.verb !== 'WATCH' && values.verb !== 'CONNECT') this.#levelDuration.observe(durationMs / 1000, values)
     const isRead = route?.kind === 'resource' && (route.verb === 'get' || route.verb === 'list')
     if (isRead && sizeBytes !== undefined) this.#size.observe(sizeBytes, values)
   }
@@ -203,13 +209,13 @@ class LongRunning {
 }
 
 function labelsOf(route: Route | undefined): RequestLabels {
-  if (route?.kind !== 'resource') {
+  if (route?.kind !== 'resource' && route?.kind !== 'connect') {
     return { verb: 'GET', group: '', version: '', resource: route?.kind ?? '', subresource: '', scope: '' }
   }
   const { resource, namespace, name, subresource = '' } = route.target
   const everywhere = name === undefined ? 'cluster' : 'resource'
   return {
-    verb: verbLabels[route.verb],
+    verb: verbLabels[route.kind === 'connect' ? 'connect' : route.verb],
     group: resource.group,
     version: resource.version,
     resource: resource.plural,

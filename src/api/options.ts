@@ -16,6 +16,7 @@ import {
   wordList,
 } from '../config/index.ts'
 import { admissionPlugins, defaultAdmissionPlugins } from './access/admission.ts'
+import { nodeAddressTypes } from './connect/kubelets.ts'
 import { defaultLimits } from './limits.ts'
 
 const commands = ['run', 'server'] as const
@@ -162,6 +163,40 @@ export const apiOptions = declareOptions({
     reload: 'restart',
     commands,
     description: 'The issuer in the tokens of service accounts, and their audience when a request names none',
+  },
+  kubeletCertificateAuthority: {
+    schema: filePath.optional(),
+    flag: '--kubelet-certificate-authority <file>',
+    reload: 'restart',
+    commands,
+    description:
+      "The certificate authority of kubelets' serving certificates, in PEM; they are not checked when not set",
+    example: '/etc/platnet/kubelet-ca.crt',
+  },
+  kubeletClientCertificate: {
+    schema: filePath.optional(),
+    flag: '--kubelet-client-certificate <file>',
+    reload: 'restart',
+    commands,
+    description:
+      "The client certificate that kubelets know this server by, in PEM; one of the cluster's CA for the user kube-apiserver-kubelet-client when not set",
+    example: '/etc/platnet/kubelet-client.crt',
+  },
+  kubeletClientKey: {
+    schema: filePath.optional(),
+    flag: '--kubelet-client-key <file>',
+    reload: 'restart',
+    commands,
+    description: 'The key of --kubelet-client-certificate, in PEM',
+    example: '/etc/platnet/kubelet-client.key',
+  },
+  kubeletPreferredAddressTypes: {
+    schema: wordList(nodeAddressTypes),
+    flag: '--kubelet-preferred-address-types <list>',
+    default: ['InternalIP', 'ExternalIP', 'Hostname', 'InternalDNS', 'ExternalDNS'],
+    reload: 'restart',
+    commands,
+    description: "Which of a Node's addresses its kubelet is asked at, the best type first",
   },
   shutdownDelay: {
     schema: seconds,

@@ -11,6 +11,7 @@ import {
   silentSpan,
   type Tracer,
 } from '../observe/index.ts'
+import type { Upgraded } from '../serve/index.ts'
 import { type AdmissionParts, admissionFor } from './access/admission.ts'
 import { type Attributes, attributesOf } from './access/attributes.ts'
 import { type Authenticator, anonymous } from './access/authenticate.ts'
@@ -19,6 +20,8 @@ import type { Authorizer } from './access/authorizer.ts'
 import { describeIssuer } from './access/describe-issuer.ts'
 import { effectiveUser } from './access/impersonate.ts'
 import type { RoleIndex } from './access/role-index.ts'
+import { BackendError } from './connect/backend.ts'
+import type { Connector, ConnectRequest } from './connect/connector.ts'
 import { assertTimeout, parseListOptions } from './decode/query.ts'
 import { DiscoveryDocuments } from './discovery/discovery-documents.ts'
 import type { ApiDocument } from './document.ts'
@@ -34,7 +37,7 @@ import { representationFor } from './negotiate/representation.ts'
 import { OpenApiDocuments } from './openapi/open-api-documents.ts'
 import { endRequestSpan, startRequestSpan } from './request-span.ts'
 import { storeKey } from './resources/keys.ts'
-import { type Route, routeRequest } from './route/route.ts'
+import { type ConnectRoute, type Route, routeRequest } from './route/route.ts'
 import { sendBackup } from './send-backup.ts'
 import { type Flow, flowOf } from './shares/flow.ts'
 import { RequestShares } from './shares/request-shares.ts'
@@ -63,6 +66,7 @@ export interface HandlerParts {
   readonly roles: RoleIndex | undefined
   readonly admissionPlugins: ReadonlySet<string>
   readonly watches: WatchHub
+  readonly connector: Connector
   readonly limits: ApiLimits
   /** Called for each request of a known user, with its connection. */
   readonly onIdentified: (socket: Socket) => void
@@ -96,7 +100,8 @@ export class RequestHandler {
     this.#openApi = new OpenApiDocuments(parts.context.registry, parts.dialect.name)
   }
 
-  async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  /** `upgraded` is the connection of a request for another protocol. */
+  async handle(request: IncomingMessage, response: ServerResponse, upgraded?: Upgraded): Promise<void> {
     const startedMs = performance.now()
     const { tracer } = this.#parts
     const startMs = tracer.isOn ? tracer.nowMs() : 0
@@ -105,7 +110,7 @@ export class RequestHandler {
     let span = silentSpan
     let sizeBytes: number | undefined
     try {
-      sizeBytes = await this.#serve(request, response, (route, by) => {
+      sizeBytes = await this.#serve({ request, response, upgraded }, (route, by) => {
         found = route
         user = by
         span = startRequestSpan(tracer, { request, route, user: by, startMs })
@@ -138,8 +143,7 @@ export class RequestHandler {
 
   /** Serves a request; returns the size of the body, where it was sent as a whole. */
   async #serve(
-    request: IncomingMessage,
-    response: ServerResponse,
+    { request, response, upgraded }: Omit<ConnectRequest, 'url'>,
     onRoute: (route: Route, user: User) => Span,
   ): Promise<number | undefined> {
     const url = parseUrl(request.url)
@@ -150,6 +154,7 @@ export class RequestHandler {
     const attributes = attributesOf(route, request.method ?? 'GET', url)
     await this.#authorize(user, attributes)
     if (user !== anonymous || route.kind === 'resource') this.#countConnection(flow, request.socket)
+    if (route.kind === 'connect') return this.#serveConnection(route, flow, { request, response, upgraded, url })
     if (route.kind === 'resource')
       return this.#serveResource(route, { user, attributes, span, flow }, request, response, url)
     assertReadOnly(request)
@@ -262,9 +267,20 @@ export class RequestHandler {
     await this.#parts.watches.serve({ ...asked, target, unread, aside }, response)
   }
 
+  async #serveConnection(route: ConnectRoute, flow: Flow, asked: ConnectRequest): Promise<undefined> {
+    const close = this.#shares.openConnection(flow)
+    const closeSample = this.#metrics.openLongRunning(route)
+    try {
+      await this.#parts.connector.serve(route, asked)
+    } finally {
+      close()
+      closeSample()
+    }
+  }
+
   /** Serves a page. Health is served whatever the load. */
   async #servePage(
-    route: Exclude<Route, ResourceRoute>,
+    route: Exclude<Route, ResourceRoute | ConnectRoute>,
     flow: Flow,
     request: IncomingMessage,
     response: ServerResponse,
@@ -278,7 +294,7 @@ export class RequestHandler {
   }
 
   async #readPage(
-    route: Exclude<Route, ResourceRoute | { kind: 'backup' }>,
+    route: Exclude<Route, ResourceRoute | ConnectRoute | { kind: 'backup' }>,
     request: IncomingMessage,
     url: URL,
   ): Promise<EncodedAnswer> {
@@ -330,9 +346,9 @@ async function sendRead(request: IncomingMessage, response: ServerResponse, answ
   return sizeBytes
 }
 
-/** Checks whether an error is this server's fault; a request for a future revision is not. */
-function isOwnFault({ code, httpCode }: StatusError): boolean {
-  return httpCode >= 500 && code !== 'Timeout'
+/** Checks whether an error is this server's fault; a request for a future revision is not, nor a kubelet that is away. */
+function isOwnFault({ code, httpCode, cause }: StatusError): boolean {
+  return httpCode >= 500 && code !== 'Timeout' && !(cause instanceof BackendError)
 }
 
 /** Checks for a refused body, whose rest is not awaited. */

@@ -3,6 +3,7 @@ import { Backoff } from '../loop/backoff.ts'
 import type { Component, Health } from '../loop/component.ts'
 import type { Dialect } from '../model/dialect.ts'
 import { type Cidr, type Ip, ipFamily } from '../model/ip.ts'
+import { parseWorkloadIp } from '../model/special-addresses.ts'
 import type { HealthCheck, Logger, Metrics, Tracer } from '../observe/index.ts'
 import { httpsListener, type TlsMaterial } from '../serve/index.ts'
 import {
@@ -25,6 +26,8 @@ import type { PortRange } from './allocation/pools.ts'
 import { ensureBootstrapRoles } from './bootstrap/ensure-bootstrap-roles.ts'
 import { createFirstObjects } from './bootstrap/first-objects.ts'
 import { ServerEndpoints } from './bootstrap/server-endpoints.ts'
+import { Connector } from './connect/connector.ts'
+import type { KubeletAccess } from './connect/kubelets.ts'
 import { createRegistry } from './create-registry.ts'
 import { CustomResources } from './custom/custom-resources.ts'
 import { YamlThread } from './decode/yaml-thread.ts'
@@ -73,6 +76,10 @@ export interface ApiServerOptions {
    * not served.
    */
   readonly usageClient?: ClientCertificate | undefined
+  /** How the server reaches kubelets. */
+  readonly kubelets: KubeletAccess
+  /** Whether the server connects clients with an address of a pod or a node; absent: only with addresses of workloads. */
+  readonly mayReach?: ((address: string) => boolean) | undefined
   /** Returns the components that `/healthz`, `/livez` and `/readyz` report. */
   readonly components: () => readonly HealthCheck[]
   /** The metrics that `/metrics` shows. */
@@ -89,6 +96,7 @@ export class ApiServer implements Component {
   readonly #usage: UsageKeeper | undefined
   readonly #context: VerbContext
   readonly #watches: WatchHub
+  readonly #connector: Connector
   readonly #access: Access
   readonly #customResources: CustomResources
   readonly #ready = Promise.withResolvers<void>()
@@ -100,6 +108,7 @@ export class ApiServer implements Component {
     this.#usage = createUsageKeeper(options)
     this.#context = createContext(options, this.#yaml, this.#usage)
     this.#watches = new WatchHub(options.store, this.#context.now, options.log.child('watch'))
+    this.#connector = new Connector({ ...options, mayReach: options.mayReach ?? isOfWorkload })
     this.#access = createAccess(options, this.#context)
     for (const kind of reviewKinds({ dialect: options.dialect, ...this.#access })) this.#context.registry.add(kind)
     this.#customResources = createCustomResources(options, this.#context)
@@ -135,10 +144,11 @@ export class ApiServer implements Component {
     await this.#endpoints.start()
   }
 
-  /** Stops the server: ends watches, lets requests in flight finish, and cuts the rest at the deadline. */
+  /** Stops the server: ends watches and connections with pods, lets requests in flight finish, and cuts the rest at the deadline. */
   async stop(scope: { signal: AbortSignal }): Promise<void> {
     const stopped = this.#listener.stop(scope)
     this.#watches.endAll()
+    this.#connector.endAll()
     await stopped
     await this.#endpoints?.stop(scope)
     this.#yaml.stop()
@@ -167,6 +177,7 @@ export class ApiServer implements Component {
       roles,
       admissionPlugins: new Set(admissionPlugins),
       watches: this.#watches,
+      connector: this.#connector,
       limits: this.#options.limits ?? defaultLimits,
       onIdentified: (socket) => this.#listener.settle(socket),
       address: () => (advertiseAddress === undefined ? undefined : hostAndPort(advertiseAddress, this.port)),
@@ -249,7 +260,19 @@ function createListener(options: ApiServerOptions, handler: RequestHandler, read
     tls,
     log,
     handler: (request, response) => void ready.then(() => handler.handle(request, response)),
+    upgrades: {
+      takes: ({ url = '' }) => connectionPath.test(url),
+      handle: (request, response, upgraded) => void ready.then(() => handler.handle(request, response, upgraded)),
+    },
   })
+}
+
+/** The paths at which a client may ask for another protocol. */
+const connectionPath =
+  /^\/api\/v1\/(namespaces\/[^/]+\/(pods|services)|nodes)\/[^/]+\/(attach|exec|log|portforward|proxy)([/?]|$)/
+
+function isOfWorkload(address: string): boolean {
+  return parseWorkloadIp(address) !== undefined
 }
 
 function hostAndPort(address: Ip, port: number): string {

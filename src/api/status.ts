@@ -129,9 +129,8 @@ export function notFound(resource: ResourceNames, name: string): StatusError {
   })
 }
 
-export function unknownPath(hint?: string): StatusError {
-  const message = 'the server could not find the requested resource'
-  return new StatusError('NotFound', hint === undefined ? message : `${message}: ${hint}`, { details: {} })
+export function unknownPath(): StatusError {
+  return new StatusError('NotFound', 'the server could not find the requested resource', { details: {} })
 }
 
 export function methodNotAllowed(verb: string, resource: ResourceNames): StatusError {

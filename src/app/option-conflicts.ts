@@ -12,6 +12,7 @@ export function refuseConflicts(options: Options, command?: CommandName): void {
   const problems = [
     ...(lacking === undefined ? [] : [`--detect-local-mode ${proxy.detectLocalMode} needs ${lacking}`]),
     ...findStoreConflicts(options),
+    ...findKubeletConflicts(options),
     ...(hasBothNetworks(options, command) ? findOverlaps(options) : []),
     ...(command === 'run' ? findSharedPorts([...listenersOf(options), ...consoleListenersOf(options)]) : []),
   ]
@@ -26,6 +27,12 @@ function findStoreConflicts({ values: { api } }: Options): readonly string[] {
       ? []
       : ['--etcd-certfile and --etcd-keyfile need each other']),
   ]
+}
+
+function findKubeletConflicts({ values: { api } }: Options): readonly string[] {
+  const { kubeletClientCertificate: certificate, kubeletClientKey: key } = api
+  if ((certificate === undefined) === (key === undefined)) return []
+  return ['--kubelet-client-certificate and --kubelet-client-key need each other']
 }
 
 /** A default counts with a server only: without one nothing is known about the networks of the cluster. */

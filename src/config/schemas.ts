@@ -138,7 +138,7 @@ export const httpUrlList = listCodec('a list of http or https URLs without crede
   return urls.length > 0 && urls.length === items.length ? [...new Set(urls)] : undefined
 })
 
-/** A list of at least one of the given words, as a YAML list or with commas; the order does not matter. */
+/** A list of at least one of the given words, as a YAML list or with commas, in their order. */
 export function wordList(words: readonly string[]) {
   const expected = `a list of: ${words.join(', ')}`
   return listCodec(expected, (items) => {

@@ -11,3 +11,4 @@ export {
   unixListener,
 } from './listener.ts'
 export { createRouter, type RoutedRequest, sendAnswer, type TextAnswer } from './router.ts'
+export type { Upgraded } from './upgrades.ts'

@@ -10,6 +10,7 @@ import { NewConnections } from './new-connections.ts'
 import { OpenConnections } from './open-connections.ts'
 import { toServeError } from './serve-error.ts'
 import { claimSocketPath, listenPrivately } from './socket-path.ts'
+import { takeUpgrades, type UpgradeHandling } from './upgrades.ts'
 
 /** PEM texts. With `clientCa` clients are asked for a certificate; one that is missing or foreign still connects. */
 export interface TlsMaterial {
@@ -25,6 +26,8 @@ export interface ListenerOptions {
   readonly log: Logger
   /** The flag that chooses the port, with its dashes. */
   readonly portOption?: string
+  /** Absent: a request for another protocol is an ordinary request. */
+  readonly upgrades?: UpgradeHandling
 }
 
 export interface TcpListenerOptions extends ListenerOptions {
@@ -72,6 +75,7 @@ export class Listener implements Component {
     try {
       const { server, listen } = await this.#binding.open()
       server.on('request', inTurn(this.#options.handler))
+      if (this.#options.upgrades !== undefined) takeUpgrades(server, this.#options.upgrades)
       this.#connections.watch(server)
       if (this.#binding.hasClientsAfar) this.#newConnections.watch(server)
       const listening = once(server, 'listening')

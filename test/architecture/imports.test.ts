@@ -73,6 +73,7 @@ const orderWithin: Readonly<Record<string, FolderOrder>> = {
     'discovery',
     'openapi route',
     'access',
+    'connect',
     'options.ts shares verbs',
     'bootstrap custom watch',
     'create-registry.ts metrics.ts request-span.ts',

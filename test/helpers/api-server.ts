@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import { Agent, request as httpsRequest, type RequestOptions } from 'node:https'
 import { createInterface } from 'node:readline'
 import type { StaticToken } from '../../src/api/access/authenticate.ts'
+import type { KubeletAccess } from '../../src/api/connect/kubelets.ts'
 import { createApiServer } from '../../src/api/index.ts'
 import { type ApiLimits, defaultLimits } from '../../src/api/limits.ts'
 import { openMemoryStore, type Store } from '../../src/api/store/index.ts'
@@ -77,6 +78,8 @@ export interface TestServerOptions {
   readonly corefile?: string
   /** The server reads from agents what nodes and pods use. */
   readonly readsUsage?: boolean
+  readonly kubelets?: Partial<KubeletAccess>
+  readonly mayReach?: (address: string) => boolean
   /** The server empties deleted namespaces itself, unless this says no. */
   readonly sweepsNamespaces?: boolean
 }
@@ -122,6 +125,8 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     sweepsNamespaces: options.sweepsNamespaces ?? true,
     limits: { ...defaultLimits, ...options.limits },
     usageClient: options.readsUsage === true ? await authority.issue('system:metrics-server') : undefined,
+    kubelets: { tls: async () => ({}), addressTypes: ['InternalIP'], ...options.kubelets },
+    mayReach: options.mayReach,
     components: () => [storeComponent],
     metrics: createMetrics(),
     tracer: options.tracer ?? silentTracer,

@@ -26,6 +26,7 @@ export async function startLabApi({ identity, dialect, store, port }: LabApiPart
     tls: await ensureServerTls(identity),
     bindAddress: identity.bindAddress,
     advertiseAddress: undefined,
+    kubelets: { tls: async () => ({}), addressTypes: ['InternalIP'] },
     port,
     staticTokens: [],
     serviceAccounts: await ensureServiceAccountSigner(identity.dataDir, 'https://issuer.example'),

@@ -27,7 +27,8 @@ export interface PathAttributes {
 
 /** Returns the attributes of a request. A Namespace counts as an object inside itself, so that a Role in it can grant access to it. */
 export function attributesOf(route: Route, method: string, url: URL): Attributes {
-  if (route.kind !== 'resource') return { kind: 'path', verb: method.toLowerCase(), path: url.pathname }
+  if (route.kind !== 'resource' && route.kind !== 'connect')
+    return { kind: 'path', verb: method.toLowerCase(), path: url.pathname }
   const { resource, namespace, subresource } = route.target
   const fieldSelector = fieldSelectorOf(route, url)
   const name = route.target.name ?? equalTo(fieldSelector, 'metadata.name') ?? ''

@@ -31,6 +31,7 @@ export function bootstrapBindings(dialect: Dialect): readonly BootstrapBinding[]
     { role: 'system:node-network-policy', subjects: [group('system:nodes')] },
     { role: 'system:kube-proxy', subjects: [user('system:kube-proxy')] },
     { role: 'system:metrics-server', subjects: [user('system:metrics-server')] },
+    { role: 'system:kubelet-api-admin', subjects: [user('kube-apiserver-kubelet-client')] },
     ...signingBindings(dialect, [group('system:nodes')]),
     ...controllerBindings(dialect),
   ]
@@ -42,6 +43,7 @@ function userRoles({ groups }: Dialect): readonly BootstrapRole[] {
   const core = ['configmaps', 'endpoints', 'events', 'pods', 'pods/status', 'serviceaccounts', 'services']
   const writable = core.filter((name) => !name.includes('/') && name !== 'events')
   const networking = ['ingresses', 'networkpolicies']
+  const connections = ['pods/attach', 'pods/exec', 'pods/portforward', 'pods/proxy', 'services/proxy']
   const workloads = ['deployments', 'replicasets', 'statefulsets', 'daemonsets'].flatMap((name) => [
     name,
     `${name}/scale`,
@@ -71,6 +73,7 @@ function userRoles({ groups }: Dialect): readonly BootstrapRole[] {
         resources([''], ['secrets'], [...read, ...write]),
         resources([''], ['serviceaccounts/token'], ['create']),
         resources([''], ['pods/eviction'], ['create']),
+        resources([''], connections, [...read, ...write]),
         resources([''], ['serviceaccounts'], ['impersonate']),
         resources([groups.networking], networking, write),
         resources(['apps'], workloads, write),
@@ -86,7 +89,7 @@ function userRoles({ groups }: Dialect): readonly BootstrapRole[] {
       name: 'system:aggregate-to-view',
       labels: { [label('view')]: 'true', [label('edit')]: 'true', [label('admin')]: 'true' },
       rules: [
-        resources([''], [...core, 'namespaces', 'services/status'], read),
+        resources([''], [...core, 'namespaces', 'pods/log', 'services/status'], read),
         resources(
           [''],
           ['replicationcontrollers', 'replicationcontrollers/scale', 'replicationcontrollers/status'],
@@ -155,6 +158,13 @@ function componentRoles(dialect: Dialect): readonly BootstrapRole[] {
     { name: 'system:node', rules: [...network, events, leases] },
     { name: 'system:node-network-policy', rules: [resources([''], ['pods'], ['list', 'watch'])] },
     { name: 'system:metrics-server', rules: [resources([''], ['nodes/metrics'], ['get'])] },
+    {
+      name: 'system:kubelet-api-admin',
+      rules: [
+        resources([''], ['nodes'], [...read, 'proxy']),
+        resources([''], ['nodes/log', 'nodes/metrics', 'nodes/proxy', 'nodes/stats'], ['*']),
+      ],
+    },
     { name: 'system:kube-proxy', rules: [...network, resources([groups.networking], ['servicecidrs'], read), events] },
     {
       name: 'system:kube-scheduler',

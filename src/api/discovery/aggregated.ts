@@ -49,7 +49,7 @@ function toResource(resource: Resource): JsonObject {
   }
 }
 
-function toSubresource(resource: Resource, subresource: Resource['subresources'][number]): JsonObject {
+function toSubresource(resource: Resource, subresource: string): JsonObject {
   return {
     subresource,
     responseKind: responseKind(resource, kindOfSubresource(resource, subresource)),

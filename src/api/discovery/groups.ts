@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Resource, Subresource } from '../resources/resource.ts'
+import type { ConnectSubresource, Resource, Subresource } from '../resources/resource.ts'
 
 const resourceVerbs = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'] as const
 /** The verbs of custom resources, in the order of Kubernetes. */
@@ -21,6 +21,8 @@ const ownVerbs: Readonly<Record<string, readonly string[]>> = {
   eviction: ['create'],
   finalize: ['update'],
   token: ['create'],
+  ...{ attach: ['create', 'get'], exec: ['create', 'get'], log: ['get'], portforward: ['create', 'get'] },
+  proxy: ['create', 'delete', 'get', 'patch', 'update'],
 }
 
 /** Returns the verbs of a subresource. */
@@ -64,8 +66,12 @@ function compareTexts(a: string, b: string): number {
 }
 
 /** Returns the subresources in the order of Kubernetes: by name, for a custom resource the status first. */
-export function subresourcesOf({ subresources, isCustom }: Resource): readonly Subresource[] {
-  return isCustom === true ? subresources : subresources.toSorted()
+export function subresourcesOf({
+  subresources,
+  connects = [],
+  isCustom,
+}: Resource): readonly (Subresource | ConnectSubresource)[] {
+  return isCustom === true ? subresources : [...subresources, ...connects].toSorted()
 }
 
 function orderVersions(resources: readonly Resource[]): readonly string[] {
@@ -87,9 +93,19 @@ const subresourceKinds: Readonly<Record<string, GroupVersionKind>> = {
   eviction: { group: 'policy', version: 'v1', kind: 'Eviction' },
 }
 
+/** The kinds of the options of connections, after the kind of the object: `PodExecOptions`. */
+const optionKinds: Readonly<Record<string, string>> = {
+  attach: 'AttachOptions',
+  exec: 'ExecOptions',
+  portforward: 'PortForwardOptions',
+  proxy: 'ProxyOptions',
+}
+
 export function kindOfSubresource(resource: Resource, subresource: string): GroupVersionKind {
   const own = subresource === 'token' ? resource.tokenRequest : undefined
   const { group, version, kind } = own ?? resource
+  const options = optionKinds[subresource]
+  if (options !== undefined) return { group, version, kind: `${kind}${options}` }
   return subresourceKinds[subresource] ?? { group, version, kind }
 }
 

@@ -16,6 +16,7 @@ export function nodes(): Resource {
     categories: [],
     namespaced: false,
     subresources: ['status'],
+    connects: ['proxy'],
     schema: overlaySchema(builtInSchema('', 'v1', 'Node'), object({ spec: { default: {} }, status: { default: {} } })),
     countsGeneration: false,
     selectableFields: { 'spec.unschedulable': (node) => textAt(node['spec'], 'unschedulable') || 'false' },

@@ -26,6 +26,7 @@ export function pods(dialect: Dialect, admission: Pick<Strategy, 'admit'> = {}):
     categories: ['all'],
     namespaced: true,
     subresources: ['status', 'binding', 'eviction'],
+    connects: ['attach', 'exec', 'log', 'portforward', 'proxy'],
     schema: overlaySchema(builtInSchema('', 'v1', 'Pod'), defaults),
     countsGeneration: true,
     selectableFields: {

@@ -8,6 +8,9 @@ import type { Aside } from '../store/wait-for-revision.ts'
 
 export type Subresource = 'status' | 'approval' | 'scale' | 'binding' | 'eviction' | 'finalize' | 'token'
 
+/** A subresource that connects the client with a pod, a Service or a node. */
+export type ConnectSubresource = 'attach' | 'exec' | 'log' | 'portforward' | 'proxy'
+
 /** One kind in one served version. To add a kind, add a Resource to the registry. */
 export interface Resource {
   /** The API group; `""` is the core group. */
@@ -26,6 +29,8 @@ export interface Resource {
   /** Whether a collection cannot be deleted at once. */
   readonly deletesOneByOne?: boolean
   readonly subresources: readonly Subresource[]
+  /** Absent: none. */
+  readonly connects?: readonly ConnectSubresource[]
   readonly schema: Schema
   /** Whether `metadata.generation` counts the changes outside metadata and status. */
   readonly countsGeneration: boolean

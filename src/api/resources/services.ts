@@ -36,6 +36,7 @@ export function services(dialect: Dialect, allocate: NonNullable<Strategy['coWri
     categories: ['all'],
     namespaced: true,
     subresources: ['status'],
+    connects: ['proxy'],
     schema: overlaySchema(builtInSchema('', 'v1', 'Service'), defaults),
     countsGeneration: false,
     selectableFields: {

@@ -2,12 +2,33 @@ import type { HealthEndpoint } from '../../observe/index.ts'
 import { subresourceVerbsOf, verbsOf } from '../discovery/groups.ts'
 import type { Target } from '../request/request.ts'
 import type { Registry } from '../resources/registry.ts'
-import type { Resource } from '../resources/resource.ts'
+import type { ConnectSubresource, Resource } from '../resources/resource.ts'
 import { badRequest, methodNotAllowed, unknownPath } from '../status.ts'
 
 export type Verb = 'create' | 'get' | 'list' | 'watch' | 'update' | 'patch' | 'delete' | 'deletecollection'
 
+/** A request for a connection with a pod, a Service or a node. */
+export interface ConnectRoute {
+  readonly kind: 'connect'
+  /** The verb of roles; OPTIONS has one of its own, which only `*` grants. */
+  readonly verb: 'get' | 'create' | 'update' | 'patch' | 'delete' | 'options'
+  readonly target: {
+    readonly resource: Resource
+    readonly namespace: string | undefined
+    /** The name as sent; of a proxied object also scheme and port: `https:web:8443`. */
+    readonly name: string
+    readonly subresource: ConnectSubresource
+  }
+  readonly proxied: {
+    /** The path of the request up to the subresource. */
+    readonly prefix: string
+    /** The rest of the path, as sent; `""` for nothing. */
+    readonly path: string
+  }
+}
+
 export type Route =
+  | ConnectRoute
   | { readonly kind: 'resource'; readonly verb: Verb; readonly target: Target }
   | { readonly kind: 'discovery'; readonly path: readonly string[] }
   | { readonly kind: 'openapi'; readonly path: readonly string[] }
@@ -73,6 +94,12 @@ function routeResource(registry: Registry, method: string, url: URL, path: reado
   const isNamespaced = rest[0] === 'namespaces' && rest.length > 2 && !isSubresourceOfNamespace(rest)
   const [plural = '', name, subresource, ...more] = isNamespaced ? rest.slice(2) : rest
   const resource = registry.find(group, version, plural)
+  const connect = resource?.connects?.find((each) => each === subresource)
+  const isInPlace = resource !== undefined && isNamespaced === resource.namespaced && !isWatchPath
+  if (isInPlace && connect !== undefined && name !== undefined) {
+    const target = { resource, namespace: isNamespaced ? rest[1] : undefined, name, subresource: connect }
+    return connectRoute(method, url, target, path.length - more.length)
+  }
   const isSegmentBad = [rest[1], name].some((segment) => segment?.includes('/') === true)
   if (resource === undefined || more.length > 0 || isSegmentBad) throw unknownPath()
   const target = targetOf(resource, isNamespaced ? rest[1] : undefined, name, subresource)
@@ -86,13 +113,27 @@ function isSubresourceOfNamespace(rest: readonly string[]): boolean {
   return rest.length === 3 && (rest[2] === 'status' || rest[2] === 'finalize')
 }
 
-const noConnection = 'this API server does not connect to containers'
+const proxyMethods: Readonly<Record<string, ConnectRoute['verb']>> = {
+  ...{ GET: 'get', HEAD: 'get', POST: 'create', PUT: 'update', PATCH: 'patch', DELETE: 'delete', OPTIONS: 'options' },
+}
+const streamMethods: Readonly<Record<string, ConnectRoute['verb']>> = { GET: 'get', POST: 'create' }
+const connectMethods: Readonly<Record<ConnectSubresource, Readonly<Record<string, ConnectRoute['verb']>>>> = {
+  ...{ attach: streamMethods, exec: streamMethods, portforward: streamMethods },
+  log: { GET: 'get' },
+  proxy: proxyMethods,
+}
 
-/** Hints for users of `kubectl logs`, `exec`, `attach` and `port-forward`, which ask for these subresources of a Pod. */
-const containerHints: ReadonlyMap<string, string> = new Map([
-  ['log', `${noConnection}; "platnet logs NAMESPACE/NAME" on the node of the pod prints its output`],
-  ...['exec', 'attach', 'portforward'].map((name) => [name, noConnection] as const),
-])
+/** Routes a connection, whose subresource is the segment number `depth` of the path. Only a proxied path goes on after it. */
+function connectRoute(method: string, url: URL, target: ConnectRoute['target'], depth: number): ConnectRoute {
+  const methods = connectMethods[target.subresource]
+  const verb = Object.hasOwn(methods, method) ? methods[method] : undefined
+  if (verb === undefined) throw methodNotAllowed(method.toLowerCase(), target.resource)
+  const prefix = new RegExp(`^(?:/+[^/]+){${depth}}`).exec(url.pathname)?.[0] ?? ''
+  const path = url.pathname.slice(prefix.length)
+  const isSegmentBad = [target.name, target.namespace].some((segment) => segment?.includes('/') === true)
+  if (isSegmentBad || (target.subresource !== 'proxy' && /[^/]/.test(path))) throw unknownPath()
+  return { kind: 'connect', verb, target, proxied: { prefix, path } }
+}
 
 function targetOf(
   resource: Resource,
@@ -102,8 +143,7 @@ function targetOf(
 ): Target {
   const isPlaceRight = resource.namespaced ? namespace !== undefined || name === undefined : namespace === undefined
   const known = resource.subresources.find((each) => each === subresource)
-  if (!isPlaceRight || (subresource !== undefined && known === undefined))
-    throw unknownPath(resource.plural === 'pods' ? containerHints.get(subresource ?? '') : undefined)
+  if (!isPlaceRight || (subresource !== undefined && known === undefined)) throw unknownPath()
   return { resource, namespace, name, subresource: known }
 }
 

@@ -54,6 +54,12 @@ export class RequestShares {
     }
   }
 
+  /** Counts a connection with a pod, a Service or a node like a watch, until the returned function is called. Throws a 429. */
+  openConnection(flow: Flow): () => void {
+    if (!this.#watches.take(flow)) throw tooManyRequests()
+    return () => this.#watches.giveBack(flow)
+  }
+
   /** Counts a watch, and the data that its client has not read, until its answer ends. Throws a 429. */
   openWatch(flow: Flow, response: ServerResponse): Claim {
     if (!this.#watches.take(flow)) throw tooManyRequests()

@@ -80,6 +80,14 @@ export async function ensureUsageClient(dataDir: string): Promise<{ certPem: str
   return ensureCertificate(await ensureClusterCa(pki), pki, 'metrics-server', request)
 }
 
+/** Ensures the certificate by which kubelets know the server, where the options name none. */
+export async function ensureKubeletClient(dataDir: string): Promise<{ certPem: string; keyPem: string }> {
+  const { pki } = dataPaths(dataDir)
+  const commonName = 'kube-apiserver-kubelet-client'
+  const request = { commonName, organizations: [], usages: ['client' as const], days: certificateDays }
+  return ensureCertificate(await ensureClusterCa(pki), pki, 'kubelet-client', request)
+}
+
 /** Writes kubeconfigs for the operator, the agent of this machine and the controllers, all for the server at `port`, with mode 0600. */
 export async function writeKubeconfigs(identity: ServerIdentity, port: number): Promise<void> {
   const paths = dataPaths(identity.dataDir)

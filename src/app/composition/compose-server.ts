@@ -15,6 +15,7 @@ import {
   type ServerIdentity,
   writeKubeconfigs,
 } from './cluster-files.ts'
+import { composeKubelets } from './compose-kubelets.ts'
 import { composeStore } from './compose-store.ts'
 import { findNodeName } from './node-identity.ts'
 
@@ -23,7 +24,7 @@ const compactionIntervalMs = 60_000
 /** The files and certificates that the server needs before it can serve. */
 type MadeAtStart = Pick<
   Parameters<typeof createApiServer>[0],
-  'store' | 'tls' | 'staticTokens' | 'serviceAccounts' | 'usageClient'
+  'store' | 'tls' | 'staticTokens' | 'serviceAccounts' | 'usageClient' | 'kubelets'
 >
 
 /** Composes the API core with its store and certificates. Its start writes kubeconfigs to the data directory. */
@@ -54,10 +55,11 @@ export class ServerSide implements Component {
     const tls = await ensureServerTls(identity)
     const serviceAccounts = await ensureServiceAccountSigner(app.dataDir, api.serviceAccountIssuer)
     const usageClient = await ensureUsageClient(app.dataDir)
+    const kubelets = await composeKubelets(app.dataDir, api)
     const authority = { caPem: tls.clientCa ?? '', serviceAccountKeyPem: serviceAccounts.keyPem }
     const store = await composeStore(this.#context, authority, this.#log.child('store'))
     this.#store = store
-    this.#api = this.#createApi({ store, tls, staticTokens: tokens, serviceAccounts, usageClient })
+    this.#api = this.#createApi({ store, tls, staticTokens: tokens, serviceAccounts, usageClient, kubelets })
     await this.#api.start()
     await writeKubeconfigs(identity, this.#api.port)
     this.#compaction = this.#keepHistoryShort(store)

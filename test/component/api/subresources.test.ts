@@ -34,17 +34,6 @@ describe('subresources that do something', () => {
     assert.equal((await server.call('GET', `${paths.pods}/unbound/binding`)).code, 405)
   })
 
-  test('what kubectl logs and exec ask for is refused with what does it here', async () => {
-    const missing = 'the server could not find the requested resource'
-    const ask = async (path: string) => (await server.call('GET', `${paths.pods}/web/${path}`)).body
-    const log = await ask('log?container=c')
-    assert.deepEqual([log.code, log.reason], [404, 'NotFound'])
-    const hint = 'this API server does not connect to containers; "platnet logs NAMESPACE/NAME" on the node of the pod'
-    assert.equal(log.message, `${missing}: ${hint} prints its output`)
-    assert.equal((await ask('exec')).message, `${missing}: this API server does not connect to containers`)
-    assert.equal((await ask('none')).message, missing)
-  })
-
   test('a write of a status brings metadata along, so a load balancer can set its finalizer with it', async () => {
     const metadata = { finalizers: ['lb.example/cleanup'], annotations: { zone: 'a' }, labels: { lb: 'x' } }
     const loadBalancer = { ingress: [{ ip: '192.0.2.1' }] }
