@@ -1,9 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, openSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, openSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestServer, testToken } from '../../test/helpers/api-server.ts'
 import { residentMiB } from '../../test/helpers/platnet-server.ts'
+import { processorMs } from '../processor-time.ts'
 
 /** A controller manager as a process of its own, ours or the peer's. */
 interface ManagerProcess extends AsyncDisposable {
@@ -62,18 +63,12 @@ function run(program: string, flags: readonly string[], folder: string): Manager
   })
   return {
     residentMiB: () => residentMiB(child.pid ?? 0),
-    cpuMs: () => cpuMs(child.pid ?? 0),
+    cpuMs: () => processorMs(child.pid ?? 0),
     [Symbol.asyncDispose]: async () => {
       child.kill('SIGKILL')
       if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
     },
   }
-}
-
-/** proc(5): utime and stime are fields 14 and 15, in ticks of 10 ms; the name before them may hold anything. */
-function cpuMs(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? []
-  return (Number(fields[11]) + Number(fields[12])) * 10
 }
 
 function writeKubeconfig(server: TestServer, folder: string): string {

@@ -12,6 +12,7 @@ import { createDialect } from '../../src/model/dialect.ts'
 import { parseIp } from '../../src/model/ip.ts'
 import { httpGet } from '../../test/helpers/http-get.ts'
 import { readAdminAccess } from '../../test/helpers/platnet-server.ts'
+import { processorMs } from '../processor-time.ts'
 import { progress } from '../report.ts'
 import type { IdleFigures } from './idle.ts'
 
@@ -58,20 +59,13 @@ interface Sample {
   readonly cpuMs: number
 }
 
-/** Adds up the user and system time of all threads (proc(5), stat), in ms. */
-function cpuMs(pid: string): number {
-  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-  return 10 * (Number(fields[11]) + Number(fields[12]))
-}
-
 function listProcesses(): Sample[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
     .flatMap((pid) => {
       const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8')
       const role = roles.find(([, pattern]) => pattern.test(command))?.[0]
-      return role === undefined ? [] : [{ role, pid, cpuMs: cpuMs(pid) }]
+      return role === undefined ? [] : [{ role, pid, cpuMs: processorMs(pid) }]
     })
 }
 
@@ -160,7 +154,7 @@ async function measure(): Promise<IdleFigures> {
     role,
     early,
     ...memoryOf(pid),
-    cpuPercent: (100 * (cpuMs(pid) - beforeMs)) / tookMs,
+    cpuPercent: (100 * (processorMs(pid) - beforeMs)) / tookMs,
   }))
   for (const program of programs) program.kill('SIGKILL')
   return { mode, starts, processes }

@@ -1,6 +1,6 @@
 // The inner part of `npm run bench -- pods [cnitool]`, in namespaces of its own with a private /run: sandboxes on the list that this
 // project ships, gate included, with an agent's memory around it. Prints its report as one line of JSON.
-import { mkdirSync, readdirSync, readFileSync } from 'node:fs'
+import { mkdirSync, readdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { createFastRun, createNetns, deleteNetns, NetnsMaker, runProgram } from '../../src/host/index.ts'
 import { Slots } from '../../src/loop/slots.ts'
@@ -16,6 +16,7 @@ import { createControlSocket } from '../../src/node/control/index.ts'
 import { sandboxesAtOnce } from '../../src/node/pods/index.ts'
 import { AppliedRevisions, LiveNodeState } from '../../src/node/state/index.ts'
 import { silentLogger } from '../../src/observe/index.ts'
+import { processorMsWithChildren } from '../processor-time.ts'
 import { type BenchReport, type BenchRow, compare, measureAlone, percentile } from '../report.ts'
 
 const rounds = 40
@@ -178,18 +179,15 @@ async function tearDown(driver: Driver, sandbox: CniSandbox, times: Times): Prom
 
 /** Processor time of the processes here and of those they waited for (proc(5), fields 14 to 17, in hundredths of a second). */
 function processorMs(): number {
-  const ticks = readdirSync('/proc').flatMap((name) => (/^\d+$/.test(name) ? statFields(name).slice(13, 17) : []))
-  return ticks.reduce((sum, each) => sum + Number(each), 0) * 10
+  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
+  return pids.reduce((sum, pid) => sum + unlessGone(() => processorMsWithChildren(pid)), 0)
 }
 
-/** Empty for a process that is gone. The name, in parentheses, may hold spaces. */
-function statFields(pid: string): string[] {
+function unlessGone(read: () => number): number {
   try {
-    return readFileSync(`/proc/${pid}/stat`, 'utf8')
-      .replace(/\(.*\)/s, 'name')
-      .split(' ')
+    return read()
   } catch {
-    return []
+    return 0
   }
 }
 

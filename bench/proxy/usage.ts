@@ -1,10 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs'
+import { processorMsWithChildren } from '../processor-time.ts'
 
 /** What the program and its children hold and have used: MiB resident, seconds of CPU. */
 export function usageOf(pid: number): { readonly residentMiB: number; readonly cpuSeconds: number } {
   const pids = [pid, ...descendants(pid)]
   const sum = (read: (pid: number) => number) => pids.reduce((total, one) => total + (ifThere(() => read(one)) ?? 0), 0)
-  return { residentMiB: sum(residentMiB), cpuSeconds: sum(cpuSeconds) }
+  return { residentMiB: sum(residentMiB), cpuSeconds: sum(processorMsWithChildren) / 1000 }
 }
 
 /** Memory of the kernel that nothing can take back, of the whole machine: rules, sets and elements are in it. */
@@ -34,10 +35,4 @@ function ifThere<Value>(read: () => Value): Value | undefined {
 
 function residentMiB(pid: number): number {
   return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) / 1024
-}
-
-/** With those of its children that have ended: what a restore costs counts. proc(5), fields 14 to 17, in hundredths. */
-function cpuSeconds(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
-  return fields.slice(11, 15).reduce((total, ticks) => total + Number(ticks), 0) / 100
 }

@@ -2,6 +2,7 @@
 // and posts the status of its Node. Takes steps over IPC and answers each with its figures.
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { formatMicroTime } from '../../src/model/api-object.ts'
 import type { AdminAccess } from '../../test/helpers/platnet-server.ts'
 import { RawClient } from '../api/raw-client.ts'
 import { percentile } from '../report.ts'
@@ -47,13 +48,13 @@ async function keepNode(node: SimulatedNode, place: number): Promise<void> {
   const spec = {
     holderIdentity: node.name,
     leaseDurationSeconds: 40,
-    renewTime: new Date().toISOString().replace('Z', '000Z'),
+    renewTime: formatMicroTime(new Date()),
   }
   await client.send('POST', leases, JSON.stringify({ metadata: { name: node.name }, spec }))
   let statusAtMs = performance.now() + place * statusIntervalMs
   await sleep(place * leaseIntervalMs)
   for (;;) {
-    const renewTime = new Date().toISOString().replace('Z', '000Z')
+    const renewTime = formatMicroTime(new Date())
     await client.send('PATCH', `${leases}/${node.name}`, JSON.stringify({ spec: { renewTime } }), mergePatch)
     if (performance.now() > statusAtMs) {
       statusAtMs += statusIntervalMs

@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { ensureClusterCa, issueCertificate } from '../../src/pki/index.ts'
 import { AdminConnection } from '../../test/helpers/admin-connection.ts'
-import { cpuSecondsOf } from '../cpu-seconds.ts'
+import { processorSeconds } from '../processor-time.ts'
 import { type BenchReport, type BenchRow, measureAlone, percentile, progress } from '../report.ts'
 import { type FanOut, SimulatedAgents, type SimulatedNode } from './agents-order.ts'
 import { coresBetween, openServers, type ScaleServer, type ServerUsage, usageOf } from './servers.ts'
@@ -41,9 +41,9 @@ async function measure(agents: number): Promise<readonly BenchRow[]> {
     const before = await readAll(servers.list)
     await simulated.perform({ kind: 'rest', seconds })
     const rested = await readAll(servers.list)
-    const etcdBefore = cpuSecondsOf(servers.etcdPids)
+    const etcdBefore = processorSeconds(servers.etcdPids)
     const changing = await simulated.perform({ kind: 'change', seconds, perSecond })
-    const etcdSeconds = cpuSecondsOf(servers.etcdPids) - etcdBefore
+    const etcdSeconds = processorSeconds(servers.etcdPids) - etcdBefore
     const changed = await readAll(servers.list)
     const name = `${agents} agents, ${servers.list.length === 1 ? 'one server' : `${servers.list.length} servers`}`
     return [

@@ -4,7 +4,7 @@ import { findFreePort } from '../../test/helpers/free-port.ts'
 import { type AdminAccess, PlatnetServer } from '../../test/helpers/platnet-server.ts'
 import { warmUpObjects } from '../api/create-load.ts'
 import { generateLoad } from '../api/load-order.ts'
-import { cpuSecondsOf } from '../cpu-seconds.ts'
+import { processorSeconds } from '../processor-time.ts'
 import { type BenchReport, type BenchRow, measureAlone, progress } from '../report.ts'
 
 const folder = '.cache/bench-store'
@@ -53,9 +53,9 @@ async function measureCreates(
   pid: number,
   etcdPids: readonly number[],
 ): Promise<BenchRow[]> {
-  const before = [cpuSecondsOf([pid]), cpuSecondsOf(etcdPids)]
+  const before = [processorSeconds([pid]), processorSeconds(etcdPids)]
   const { perSecond, p50Ms, p99Ms } = await generateLoad({ kind: 'create', access, clients: 32, objects })
-  const after = [cpuSecondsOf([pid]), cpuSecondsOf(etcdPids)]
+  const after = [processorSeconds([pid]), processorSeconds(etcdPids)]
   const [own = 0, etcd = 0] = after.map((seconds, index) => seconds - (before[index] ?? 0))
   const perCreateUs = (seconds: number) => (seconds * 1e6) / objects
   return [

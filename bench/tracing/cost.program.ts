@@ -1,6 +1,6 @@
 // The inner part of `npm run bench -- tracing`: processor time of one API create, one forwarded DNS query and the spans of one change, by the
 // share of traces that are exported. Prints its figures as one line of JSON.
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { silentTracer, type Tracer } from '../../src/observe/index.ts'
@@ -14,12 +14,12 @@ import { startGrpcCollector } from '../../test/helpers/otlp-collector.ts'
 import { PlatnetServer, residentMiB } from '../../test/helpers/platnet-server.ts'
 import { startTestTracing } from '../../test/helpers/tracing-env.ts'
 import { answerBytes } from '../../test/helpers/upstream-messages.ts'
+import { processorMs } from '../processor-time.ts'
 import type { TracingFigure } from './tracing.ts'
 
 const shares = [undefined, 0.01, 1] as const
 type Share = (typeof shares)[number]
 
-const ticksPerSecond = 100
 const collector = await startGrpcCollector()
 
 function environment(share: Share): Record<string, string> {
@@ -31,11 +31,6 @@ function environment(share: Share): Record<string, string> {
     OTEL_BSP_SCHEDULE_DELAY: '1000',
     OTEL_BSP_MAX_QUEUE_SIZE: '100000',
   }
-}
-
-function processorMs(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
-  return ((Number(fields[11]) + Number(fields[12])) * 1000) / ticksPerSecond
 }
 
 /** A server of its own; the load comes from this process, over 16 connections. */

@@ -17,6 +17,11 @@ export function formatTime(time: Date | number): string {
   return `${new Date(time).toISOString().slice(0, 19)}Z`
 }
 
+/** Formats a time as RFC 3339 in UTC with microseconds, as `MicroTime` of the API (Leases, Events). */
+export function formatMicroTime(time: Date): string {
+  return time.toISOString().replace('Z', '000Z')
+}
+
 /** The metadata every API object carries, as it stands on the wire. */
 interface ObjectMeta {
   readonly name: string

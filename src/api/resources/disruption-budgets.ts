@@ -1,6 +1,6 @@
 import { type ApiDocument, isJsonObject, listAt, objectAt, textAt, valueAt } from '../document.ts'
-import { fields, nonNegative } from '../schema/checks.ts'
-import { type FieldError, invalidField, unsupportedField } from '../schema/field-error.ts'
+import { exactlyOneOf, fields, nonNegative } from '../schema/checks.ts'
+import { type FieldError, invalidField } from '../schema/field-error.ts'
 import { checkPathSegment } from '../schema/names.ts'
 import { conditions } from './condition-rules.ts'
 import { defineKind } from './define-kind.ts'
@@ -35,14 +35,12 @@ export function disruptionBudgets(): Resource {
   })
 }
 
-const policies = ['AlwaysAllow', 'IfHealthyBudget']
 const upToAll = podCount(100)
 const specRules = fields({
   minAvailable: upToAll,
   maxUnavailable: upToAll,
   selector: (selector, path) => validateLabelSelector(selector, path),
-  unhealthyPodEvictionPolicy: (policy, path) =>
-    policies.includes(textAt(policy)) ? [] : [unsupportedField(path, policy, policies)],
+  unhealthyPodEvictionPolicy: exactlyOneOf('AlwaysAllow', 'IfHealthyBudget'),
 })
 
 function validate({ spec }: ApiDocument): readonly FieldError[] {

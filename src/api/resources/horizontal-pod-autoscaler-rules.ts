@@ -1,7 +1,7 @@
 import type { Json } from '../../model/api-object.ts'
 import { parseQuantity } from '../../model/quantity.ts'
 import { type ApiDocument, listAt, objectAt, textAt, valueAt } from '../document.ts'
-import { all, type Check, each, fields, nonNegative } from '../schema/checks.ts'
+import { all, type Check, each, exactlyOneOf, fields, nonNegative } from '../schema/checks.ts'
 import {
   type FieldError,
   forbiddenField,
@@ -197,7 +197,7 @@ function needsOneAverage(value: Json, path: string): readonly FieldError[] {
 
 const maxWindowSeconds = 3600
 const maxPeriodSeconds = 1800
-const selectPolicies = ['Disabled', 'Max', 'Min']
+const selectPolicy = exactlyOneOf('Disabled', 'Max', 'Min')
 const policyTypes = ['Percent', 'Pods']
 
 function scalingRules(value: Json, path: string): readonly FieldError[] {
@@ -215,10 +215,6 @@ function windowSeconds(value: Json, path: string): readonly FieldError[] {
   return seconds > maxWindowSeconds
     ? [invalidField(path, value, `must be less than or equal to ${maxWindowSeconds}`)]
     : []
-}
-
-function selectPolicy(value: Json, path: string): readonly FieldError[] {
-  return selectPolicies.includes(textAt(value)) ? [] : [unsupportedField(path, value, selectPolicies)]
 }
 
 function policy(value: Json, path: string): readonly FieldError[] {

@@ -2,14 +2,8 @@ import type { Json } from '../../model/api-object.ts'
 import type { Dialect } from '../../model/dialect.ts'
 import { cidrContains, parseCidr } from '../../model/ip.ts'
 import { type ApiDocument, listAt, objectAt, textAt, valueAt } from '../document.ts'
-import { all, type Check, each, fields } from '../schema/checks.ts'
-import {
-  type FieldError,
-  forbiddenField,
-  invalidField,
-  requiredField,
-  unsupportedField,
-} from '../schema/field-error.ts'
+import { all, type Check, each, exactlyOneOf, fields } from '../schema/checks.ts'
+import { type FieldError, forbiddenField, invalidField, requiredField } from '../schema/field-error.ts'
 import { checkPortName, checkPortNumber } from '../schema/names.ts'
 import type { Schema } from '../schema/schema.ts'
 import { defineKind } from './define-kind.ts'
@@ -49,17 +43,15 @@ function defaultPolicyTypes(policy: ApiDocument): ApiDocument {
   return { ...policy, spec: { ...spec, policyTypes } }
 }
 
-const policyTypes = ['Ingress', 'Egress']
+const policyTypes = each(exactlyOneOf('Ingress', 'Egress'))
 
 function validateTypes(value: Json, path: string): readonly FieldError[] {
   const types = listAt(value)
   if (types.length > 2) return [invalidField(path, value, 'may not specify more than two policyTypes')]
-  return types.flatMap((type, index) =>
-    policyTypes.includes(textAt(type)) ? [] : [unsupportedField(`${path}[${index}]`, type, policyTypes)],
-  )
+  return policyTypes(value, path)
 }
 
-const policyPort = all([fields({ protocol: validateProtocol, port: validatePort }), validateEndPort])
+const policyPort = all([fields({ protocol: exactlyOneOf(...policyProtocols), port: validatePort }), validateEndPort])
 
 const selector: Check = (value, path) => validateLabelSelector(value, path)
 
@@ -71,10 +63,6 @@ const specRules = fields({
   egress: each(fields({ ports: each(policyPort), to: each(peer) })),
   policyTypes: validateTypes,
 })
-
-function validateProtocol(value: Json, path: string): readonly FieldError[] {
-  return policyProtocols.includes(textAt(value)) ? [] : [unsupportedField(path, value, policyProtocols)]
-}
 
 function validatePort(value: Json, path: string): readonly FieldError[] {
   const problem = typeof value === 'number' ? checkPortNumber(value) : checkPortName(textAt(value))

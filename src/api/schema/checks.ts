@@ -76,6 +76,11 @@ export function oneOf(...supported: readonly string[]): Check {
       : [unsupportedField(path, value, supported)]
 }
 
+/** Checks that a text is one of the values; an empty text is none of them. */
+export function exactlyOneOf(...supported: readonly string[]): Check {
+  return (value, path) => (supported.includes(textAt(value)) ? none : [unsupportedField(path, value, supported)])
+}
+
 /** Checks a text with `rule`; an empty text counts as absent. */
 export function text(rule: (text: string) => string | undefined): Check {
   return (value, path) => {

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Component, Health } from '../../loop/component.ts'
+import { formatMicroTime } from '../../model/api-object.ts'
 import type { Logger } from '../../observe/index.ts'
 import type { HeldLease, LeaseLock, LeaseSpec } from './lease-lock.ts'
 
@@ -164,7 +165,7 @@ export class LeaderElection implements Component {
 
   #claim(current: LeaseSpec | undefined): LeaseSpec {
     const { identity } = this.#options
-    const now = microTime(new Date())
+    const now = formatMicroTime(new Date())
     const isOurs = current?.holderIdentity === identity
     return {
       holderIdentity: identity,
@@ -210,6 +211,3 @@ export class LeaderElection implements Component {
 }
 
 /** Formats a time as RFC 3339 with microseconds, the format of `renewTime`. */
-function microTime(date: Date): string {
-  return date.toISOString().replace('Z', '000Z')
-}

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { type ApiClient, orAbsent } from '../../client/index.ts'
 import type { Component, Health } from '../../loop/component.ts'
 import { Periodic } from '../../loop/periodic.ts'
-import { formatTime } from '../../model/api-object.ts'
+import { formatMicroTime, formatTime } from '../../model/api-object.ts'
 import type { Dialect } from '../../model/dialect.ts'
 import { describeError } from '../../model/errors.ts'
 import type { Logger } from '../../observe/index.ts'
@@ -128,7 +128,7 @@ export class NodeRegistration implements Component {
     const { client, dialect, machine } = this.#options
     const resource = { group: dialect.groups.coordination, version: 'v1', resource: 'leases' }
     const collection = { resource, namespace: leaseNamespace }
-    const spec = leaseSpec(machine.name, new Date().toISOString().replace('Z', '000Z'))
+    const spec = leaseSpec(machine.name, formatMicroTime(new Date()))
     const patch = { kind: 'merge', patch: { spec } } as const
     const renewed = await orAbsent(client.patch({ ...collection, name: machine.name }, patch, { signal }))
     if (renewed !== undefined) return

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { formatMicroTime } from '../../../src/model/api-object.ts'
 import type { TestServer } from '../../helpers/api-server.ts'
 import { untilAsync } from '../../helpers/until.ts'
 
@@ -354,7 +355,7 @@ export const nodeNames = ['n1', 'n2', 'n3']
 /** A node's sign of life. */
 export async function renewLease(server: TestServer, node: string): Promise<void> {
   const leases = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases'
-  const renewTime = `${new Date().toISOString().slice(0, 23)}000Z`
+  const renewTime = formatMicroTime(new Date())
   const spec = { holderIdentity: node, leaseDurationSeconds: 40, renewTime }
   const headers = { 'content-type': 'application/merge-patch+json' }
   const { code } = await server.call('PATCH', `${leases}/${node}`, { body: { spec }, headers })
