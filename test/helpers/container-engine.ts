@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { runProgram } from '../../src/host/index.ts'
+import { readBuildInfo } from '../../src/observe/index.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 const baseImage = 'localhost/platnet-base'
@@ -9,8 +10,10 @@ const minutesMs = 60_000
 /** Podman with images, containers and settings in one folder. Containers join no control group and use the network of the caller. */
 export class ContainerEngine {
   readonly #env: Readonly<Record<string, string>>
+  readonly #packages: string
 
   constructor(folder: string) {
+    this.#packages = join(folder, 'packages')
     const [settings, storage] = [join(folder, 'containers.conf'), join(folder, 'storage.conf')]
     this.#env = {
       CONTAINERS_CONF: settings,
@@ -43,15 +46,28 @@ export class ContainerEngine {
     )
   }
 
-  /** Builds the image of deploy/container from the package in a folder, on a Debian root that is made once and kept in .cache. */
-  async build(packages: string, labels: Readonly<Record<string, string>>): Promise<void> {
+  /**
+   * Builds the package of this tree, and from it the image of deploy/container, on a Debian root that is made once and
+   * kept in .cache.
+   */
+  async build(): Promise<void> {
+    const { version, commit = '' } = readBuildInfo(root)
+    const script = [join(root, 'scripts/package.ts'), '--compression', 'none', '--out', this.#packages]
+    await runProgram(process.execPath, script, { timeoutMs: 10 * minutesMs, cwd: root })
     await this.podman('import', await makeBase(), `${baseImage}:latest`)
-    const values = Object.entries({ BASE: baseImage, ...labels }).flatMap(([name, value]) => [
+    const values = Object.entries({ BASE: baseImage, VERSION: version, COMMIT: commit }).flatMap(([name, value]) => [
       '--build-arg',
       `${name}=${value}`,
     ])
     const how = ['--network', 'host', '--isolation', 'chroot', '--tag', 'localhost/platnet:test']
-    await this.podman('build', ...how, ...values, '--file', join(root, 'deploy/container/Containerfile'), packages)
+    await this.podman(
+      'build',
+      ...how,
+      ...values,
+      '--file',
+      join(root, 'deploy/container/Containerfile'),
+      this.#packages,
+    )
   }
 
   /** Removes containers, volumes and images. */

@@ -1,6 +1,6 @@
 import type { NetlinkMessage } from '../netlink.ts'
 import { encodeElementChange, encodeStateChange } from './element-messages.ts'
-import { checkElement, renderStateComment } from './render-change.ts'
+import { elementsBySet, renderStateComment } from './render-change.ts'
 import type { ElementChange, NftTable, SetElement, TableState } from './types.ts'
 
 /** A message of netlink has room for some hundreds, and a change of so many is no hurry. */
@@ -31,22 +31,14 @@ export function encodeChange(
   return [...removed, ...added, ...encodeStateChange(table, renderStateComment(state))]
 }
 
-/** An element of several changes stands once. */
 function encodeElements(
   verb: 'add' | 'delete',
   table: NftTable,
   elements: readonly SetElement[],
 ): readonly NetlinkMessage[] | undefined {
   if (elements.length > maxElements) return undefined
-  const bySet = new Map<string, Map<string, SetElement>>()
-  for (const element of elements) {
-    checkElement(element, table.family)
-    const { set, key, data } = element
-    const ofSet = bySet.get(set) ?? new Map<string, SetElement>()
-    bySet.set(set, ofSet.set(verb === 'add' ? `${key} : ${data}` : key, element))
-  }
   const messages: NetlinkMessage[] = []
-  for (const [set, ofSet] of bySet) {
+  for (const [set, ofSet] of elementsBySet(verb, elements, table.family)) {
     const spec = table.sets.find(({ name }) => name === set)
     if (spec === undefined || spec.isInterval) return undefined
     try {

@@ -67,12 +67,26 @@ function renderElements(
   family: IpFamily,
   elements: readonly SetElement[],
 ): readonly string[] {
-  const bySet = new Map<string, Set<string>>()
+  const bySet = elementsBySet(verb, elements, family)
+  return Array.from(bySet, ([set, texts]) => `${verb} element ${target} ${set} { ${[...texts.keys()].join(', ')} }\n`)
+}
+
+/**
+ * Returns the elements of each set by their text in a command, each once.
+ *
+ * @throws BadElementError for an element that is none of its set
+ */
+export function elementsBySet(
+  verb: 'add' | 'delete',
+  elements: readonly SetElement[],
+  family: IpFamily,
+): ReadonlyMap<string, ReadonlyMap<string, SetElement>> {
+  const bySet = new Map<string, Map<string, SetElement>>()
   for (const element of elements) {
-    const texts = bySet.get(element.set) ?? new Set()
-    bySet.set(element.set, texts.add(renderElement(verb, element, family)))
+    const ofSet = bySet.get(element.set) ?? new Map<string, SetElement>()
+    bySet.set(element.set, ofSet.set(renderElement(verb, element, family), element))
   }
-  return Array.from(bySet, ([set, texts]) => `${verb} element ${target} ${set} { ${[...texts].join(', ')} }\n`)
+  return bySet
 }
 
 /** The kernel removes an element by its key, whatever its data. */
@@ -83,7 +97,7 @@ function renderElement(verb: 'add' | 'delete', element: SetElement, family: IpFa
 }
 
 /** Throws BadElementError for an element that is none of its set. */
-export function checkElement({ set, key, data }: SetElement, family: IpFamily): void {
+function checkElement({ set, key, data }: SetElement, family: IpFamily): void {
   const patterns = patternsOf(set, family)
   if (patterns === undefined) throw new BadElementError(set, key, 'expected a set that the table declares')
   if (!patterns.key.test(key)) throw new BadElementError(set, key, 'expected a key of the set')

@@ -30,13 +30,8 @@ describe('the image and the compose file under Podman', { skip }, () => {
 
   before(async () => {
     folder = mkdtempSync('/var/tmp/plt-containers-')
-    const packages = join(folder, 'packages')
-    const { version, commit = '' } = readBuildInfo(root)
-    const script = [join(root, 'scripts/package.ts'), '--compression', 'none', '--out', packages]
-    const built = spawnSync(process.execPath, script, { cwd: root, encoding: 'utf8' })
-    assert.equal(built.status, 0, built.stderr)
     const engine = new ContainerEngine(folder)
-    await engine.build(packages, { VERSION: version, COMMIT: commit })
+    await engine.build()
     labels = JSON.parse(await engine.podman('inspect', '--format', '{{json .Config.Labels}}', 'localhost/platnet:test'))
     const program = join(import.meta.dirname, 'containers.program.ts')
     const signal = AbortSignal.timeout(480_000)

@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseAllDocuments } from 'yaml'
-import { readBuildInfo } from '../../../src/observe/index.ts'
 import { ContainerEngine } from '../../helpers/container-engine.ts'
 import { skipReason } from '../../helpers/netns.ts'
 import { missingCluster, RealCluster } from '../../helpers/real-cluster.ts'
@@ -42,13 +40,8 @@ describe('the manifests in a cluster of Kubernetes, in place of kube-proxy and b
   /** The image by the recipe, as a tar for containerd. */
   async function buildImage(): Promise<string> {
     const archive = join(folder, 'platnet.tar')
-    const packages = join(folder, 'packages')
-    const { version, commit = '' } = readBuildInfo(root)
-    const script = [join(root, 'scripts/package.ts'), '--compression', 'none', '--out', packages]
-    const built = spawnSync(process.execPath, script, { cwd: root, encoding: 'utf8' })
-    assert.equal(built.status, 0, built.stderr)
     const engine = new ContainerEngine(folder)
-    await engine.build(packages, { VERSION: version, COMMIT: commit })
+    await engine.build()
     await engine.podman('tag', 'localhost/platnet:test', 'localhost/platnet:latest')
     await engine.podman('save', '--format', 'docker-archive', '--output', archive, 'localhost/platnet:latest')
     await engine.remove()
