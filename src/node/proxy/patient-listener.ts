@@ -1,32 +1,36 @@
 import type { Component, Health } from '../../loop/component.ts'
-import { Periodic } from '../../loop/periodic.ts'
 import { describeError } from '../../model/errors.ts'
 import type { Logger } from '../../observe/index.ts'
 import { httpListener, type Listener, type TcpListenerOptions } from '../../serve/index.ts'
+
+const retryAfterMs = 10_000
 
 /** An HTTP listener that does not keep the agent from running: a port that is taken, by a kube-proxy that has not ended yet, is tried again. */
 export class PatientListener implements Component {
   readonly name: string
   readonly #log: Logger
   readonly #listener: Listener
-  readonly #retry: Periodic
-  #isOpen = false
+  /** The attempt that goes on or went on last. */
+  #attempt: Promise<void> = Promise.resolve()
+  #retry: NodeJS.Timeout | undefined
+  #isStopping = false
   #health: Health = { level: 'degraded', message: 'not started', sinceMs: Date.now() }
 
   constructor(options: TcpListenerOptions) {
     this.name = options.name
     this.#log = options.log
     this.#listener = httpListener(options)
-    this.#retry = new Periodic(() => this.#open(), { intervalMs: 10_000, firstAfterMs: 0, onError: () => {} })
   }
 
   async start(): Promise<void> {
-    await this.#open()
-    this.#retry.start()
+    this.#attempt = this.#open()
+    await this.#attempt
   }
 
   async stop(scope: { signal: AbortSignal }): Promise<void> {
-    await this.#retry.stop(scope)
+    this.#isStopping = true
+    clearTimeout(this.#retry)
+    await this.#attempt
     await this.#listener.stop(scope)
   }
 
@@ -39,16 +43,22 @@ export class PatientListener implements Component {
   }
 
   async #open(): Promise<void> {
-    if (this.#isOpen) return
     try {
       await this.#listener.start()
-      this.#isOpen = true
       this.#health = { level: 'ok', message: '', sinceMs: Date.now() }
     } catch (error) {
-      const message = describeError(error)
-      if (message !== this.#health.message)
-        this.#log.warn('an endpoint of the proxy cannot be opened yet; tried again', { endpoint: this.name, error })
-      this.#health = { level: 'degraded', message, sinceMs: Date.now() }
+      this.#onFailure(error)
     }
+  }
+
+  #onFailure(error: unknown): void {
+    const message = describeError(error)
+    if (message !== this.#health.message)
+      this.#log.warn('an endpoint of the proxy cannot be opened yet; tried again', { endpoint: this.name, error })
+    this.#health = { level: 'degraded', message, sinceMs: Date.now() }
+    if (this.#isStopping) return
+    this.#retry = setTimeout(() => {
+      this.#attempt = this.#open()
+    }, retryAfterMs)
   }
 }

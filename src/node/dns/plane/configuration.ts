@@ -11,9 +11,9 @@ import { optionsWithoutEffect } from '../configuration/without-effect.ts'
 import type { ZoneFeed } from '../feed/zone-feed.ts'
 import type { Series } from '../metrics/series.ts'
 import { hostsEntries } from '../plugins/hosts/metrics.ts'
-import type { ListenFailure } from '../serve/listeners.ts'
 import { encodeName, foldName, isUnder } from '../wire/name.ts'
 import type { DnsServer } from './dns-server.ts'
+import { ListenRetry } from './listen-retry.ts'
 import type { DnsSettings } from './settings.ts'
 
 export interface ConfigurationParts {
@@ -30,7 +30,6 @@ interface ActiveConfiguration {
   /** All text that the configuration was read from: equal text is an equal configuration. */
   readonly text: string
   readonly inputs: Pick<FoundInputs, 'nameservers'>
-  readonly failures: readonly ListenFailure[]
   readonly configured: Omit<ConfiguredDns, 'failedReloads'>
 }
 
@@ -43,6 +42,7 @@ export class DnsConfiguration {
   /** The Corefile as it was read last, in effect or not. */
   #loaded: LoadedCorefile | undefined
   #active: ActiveConfiguration | undefined
+  readonly #listening = new ListenRetry()
   #badCorefile: string | undefined
   #missing: readonly string[] = []
   #fault: string | undefined
@@ -64,7 +64,7 @@ export class DnsConfiguration {
 
   /** The reason why some questions get no answer; undefined where there is none. */
   get problem(): string | undefined {
-    return this.#badCorefile ?? this.#active?.failures[0]?.message ?? this.#fault
+    return this.#badCorefile ?? this.#listening.problem ?? this.#fault
   }
 
   get from(): string | undefined {
@@ -79,8 +79,8 @@ export class DnsConfiguration {
   serves(address: Ip): boolean {
     const isThere = (one: { readonly address: string; readonly port: number }) =>
       one.address === address && one.port === dnsPort
-    const { plan, failures = [] } = this.#active ?? {}
-    return plan?.threads.serving.addresses.some(isThere) === true && !failures.some(isThere)
+    const isPlanned = this.#active?.plan.threads.serving.addresses.some(isThere) === true
+    return isPlanned && !this.#listening.failures.some(isThere)
   }
 
   series(): Iterable<Series> {
@@ -107,21 +107,33 @@ export class DnsConfiguration {
     const found = await readInputs(loaded, this.#active?.inputs, this.#files)
     this.#reportMissing(found)
     const text = JSON.stringify([loaded.text, [...found.nameservers], [...found.hostsTexts], [...found.pemTexts]])
-    if (text === this.#active?.text) return
+    if (this.#active !== undefined && text === this.#active.text) return this.#listenAgain(this.#active)
     const { clusterSources } = server
     const inputs = { ...settings, ...found, clusterSources, linkAddresses: readLinkAddresses() }
     const plan = planServer(loaded.corefile, inputs)
     await feed.changeZones(plan.zones)
-    const failures = await server.configure(plan, feed.tables)
+    this.#listening.note(await server.configure(plan, feed.tables), true)
     const configured = { ...loaded, hostsEntries: entriesOf(loaded, found), atMs: Date.now() }
-    this.#active = { plan, from: loaded.from, text, inputs: found, failures, configured }
+    this.#active = { plan, from: loaded.from, text, inputs: found, configured }
     this.#reportApplied(loaded, this.#active)
   }
 
-  #reportApplied(loaded: LoadedCorefile, { plan, from, failures }: ActiveConfiguration): void {
+  /** Listens on addresses that were not there before: one may come with a link, or with the failover of another node. */
+  async #listenAgain({ plan }: ActiveConfiguration): Promise<void> {
+    if (!this.#listening.isDue) return
+    const { server, feed, log } = this.#parts
+    const before = this.#listening.failures
+    this.#listening.note(await server.configure(plan, feed.tables), false)
+    const after = this.#listening.failures
+    for (const { address, port } of before)
+      if (!after.some((one) => one.address === address && one.port === port))
+        log.info('DNS listens on an address on which it could not', { address, port })
+  }
+
+  #reportApplied(loaded: LoadedCorefile, { plan, from }: ActiveConfiguration): void {
     const { log, settings } = this.#parts
     const { clusterDomain } = settings
-    for (const failure of failures) log.warn('DNS cannot listen on an address', { ...failure })
+    for (const failure of this.#listening.failures) log.warn('DNS cannot listen on an address', { ...failure })
     if (!servesDomain(plan, clusterDomain))
       log.warn('the Corefile does not serve the cluster domain (--cluster-domain)', {
         clusterDomain,

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { createSocket } from 'node:dgram'
+import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -14,6 +16,7 @@ import { askUdp } from '../../../../helpers/dns-server.ts'
 import { findFreePort } from '../../../../helpers/free-port.ts'
 import { createRecordingLogger } from '../../../../helpers/recording-logger.ts'
 import { makeTemporaryFolder } from '../../../../helpers/temporary-folder.ts'
+import { untilAsync } from '../../../../helpers/until.ts'
 
 /** A plane with nothing to bind, and the port that the Corefiles of the test serve on. */
 async function startPlane(t: TestContext, settings: Partial<DnsSettings> = {}) {
@@ -32,7 +35,7 @@ async function startPlane(t: TestContext, settings: Partial<DnsSettings> = {}) {
   const answers = async () => (await askUdp(makeQuery('a.test', recordType.A), port, 300)) !== undefined
   const serving = (extra = '') =>
     `.:${port} {\n bind 127.0.0.1\n template IN A {\n answer "{{ .Name }} 60 IN A 192.0.2.1"\n }\n ${extra}\n}\n`
-  return { plane, lines, answers, serving }
+  return { plane, lines, answers, serving, port }
 }
 
 test('nothing is answered until the ConfigMap is known, or known to be absent', async (t) => {
@@ -71,6 +74,25 @@ test('a ConfigMap that names a file of the node changes nothing; at a first star
   assert.equal(plane.health().level, 'degraded')
   assert.match(plane.health().message, /coredns:6 - forward: \/etc\/shadow: /)
   assert.match(lines.at(-1) ?? '', /the configuration before it stays in effect/)
+})
+
+test('an address on which DNS cannot listen is tried again until it can, and the status says so', async (t) => {
+  const { plane, answers, serving, lines, port } = await startPlane(t)
+  const holder = createSocket('udp4')
+  holder.bind(port, '127.0.0.1')
+  await once(holder, 'listening')
+  plane.changeConfigMap({ Corefile: serving() })
+  await plane.reload()
+  assert.equal(plane.health().level, 'degraded')
+  assert.match(plane.health().message, new RegExp(`127\\.0\\.0\\.1.*${port}.*; tried again after \\d+\\.\\d s$`))
+  await plane.reload()
+  assert.equal(lines.filter((line) => line.includes('cannot listen')).length, 1)
+  holder.close()
+  await once(holder, 'close')
+  const isOpen = () => lines.some((line) => line.includes('DNS listens on an address on which it could not'))
+  await untilAsync('it listens', () => plane.reload().then(isOpen), 30_000)
+  await untilAsync('it answers', answers, 30_000)
+  assert.doesNotMatch(plane.health().message, /tried again/)
 })
 
 test('a resolver file without nameserver degrades the health, and is logged once', async (t) => {
