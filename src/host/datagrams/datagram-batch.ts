@@ -22,6 +22,8 @@ type Ffi = typeof import('node:ffi')
 const header = { bytes: 64, addressLength: 8, iov: 16, iovCount: 24, length: 56 } as const
 /** `struct iovec`: where the bytes are, and how many. */
 const iovBytes = 16
+/** `struct sock_fprog`: the number of instructions, and where they are. */
+const programHeader = { bytes: 16, pointer: 8, instructionBytes: 8 } as const
 /** Largest possible datagram. */
 const receivedBytes = 65_536
 const sentBytes = 4_096
@@ -47,6 +49,7 @@ export interface Datagram {
 export class DatagramBatch {
   readonly fd: number
   readonly datagrams: readonly Datagram[]
+  readonly #ffi: Ffi
   readonly #calls: SocketCalls
   readonly #isIpv6: boolean
   readonly #in: Slots
@@ -64,11 +67,25 @@ export class DatagramBatch {
 
   private constructor(ffi: Ffi, calls: SocketCalls, fd: number, address: Ip) {
     this.fd = fd
+    this.#ffi = ffi
     this.#calls = calls
     this.#isIpv6 = ipFamily(address) === 'IPv6'
     this.#in = new Slots(ffi, receivedBytes)
     this.#out = new Slots(ffi, sentBytes)
     this.datagrams = Array.from({ length: batchSize }, (_, index) => new Slot(this.#in, index))
+  }
+
+  /**
+   * Has the kernel choose among the sockets of the shared port by a program of classic BPF; it gives the number of a socket, in the order in which
+   * they were bound. Returns false where the kernel does not take it.
+   */
+  steer(program: Buffer): boolean {
+    const pointers = { program: this.#ffi.getRawPointer(program), whole: Buffer.alloc(programHeader.bytes) }
+    pointers.whole.writeUInt16LE(program.length / programHeader.instructionBytes)
+    pointers.whole.writeBigUInt64LE(pointers.program, programHeader.pointer)
+    const [level, name] = socketOption.steerReusePort
+    const { setsockopt } = this.#calls
+    return setsockopt(this.fd, level, name, this.#ffi.getRawPointer(pointers.whole), programHeader.bytes) === 0
   }
 
   /** Reads waiting datagrams into `datagrams` and returns their number, 0 if none wait. */

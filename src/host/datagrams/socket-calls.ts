@@ -29,8 +29,13 @@ export const family = { ipv4: 2, ipv6: 10 } as const
 export const datagramSocket = 2 | 0o4_000 | 0o2_000_000
 /** MSG_DONTWAIT */
 export const dontWait = 0x40
-/** Level and name: SOL_SOCKET with SO_REUSEADDR and SO_REUSEPORT, IPPROTO_IPV6 with IPV6_V6ONLY. */
-export const socketOption = { reuseAddress: [1, 2], reusePort: [1, 15], v6Only: [41, 26] } as const
+/** Level and name: SOL_SOCKET with SO_REUSEADDR, SO_REUSEPORT and SO_ATTACH_REUSEPORT_CBPF, IPPROTO_IPV6 with IPV6_V6ONLY. */
+export const socketOption = {
+  reuseAddress: [1, 2],
+  reusePort: [1, 15],
+  steerReusePort: [1, 51],
+  v6Only: [41, 26],
+} as const
 /** Layout of `sockaddr_in` and `sockaddr_in6`: family 2, port 2, then the address, in the larger one after 4 more bytes. */
 export const addressLength = { ipv4: 16, ipv6: 28 } as const
 /** Size for either structure. */

@@ -171,7 +171,13 @@ function planListenAddresses(portBlocks: readonly PortBlock[], inputs: Configura
         `more than ${limits.addresses} addresses and ports to listen on`,
       )
   }
-  return [...found.values()]
+  return [...found.values()].map((address) => ({ ...address, memoryZones: memoryZonesOf(address, portBlocks) }))
+}
+
+function memoryZonesOf({ blocks }: ListenAddress, all: readonly PortBlock[]): ListenAddress['memoryZones'] {
+  const own = blocks.flatMap((index) => all[index] ?? [])
+  if (!own.some(({ served }) => served.forwards)) return undefined
+  return own.flatMap(({ block, served }) => (served.forwards ? (block.kubernetes?.zones ?? []) : served.zones))
 }
 
 function addressesOf({ bind }: ServerBlock, inputs: ConfigurationInputs): Pick<ListenAddress, 'address' | 'access'>[] {

@@ -12,6 +12,8 @@ export interface ListenAddress {
   readonly access: Access
   /** Indices of the server blocks that are served there. */
   readonly blocks: readonly number[]
+  /** The zones whose names no upstream answers; undefined where none is asked for any name. Only a hint, by which the kernel chooses a thread. */
+  readonly memoryZones?: readonly Uint8Array[] | undefined
 }
 
 /** The sockets of one listen address. They outlive configurations, so the address is what is configured now. */

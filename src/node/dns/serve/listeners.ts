@@ -36,7 +36,10 @@ export class Listeners {
     const failures: ListenFailure[] = []
     for (const address of addresses) {
       const known = this.#open.find(({ listener }) => isSame(listener.current, address))
-      if (known) known.listener.current = address
+      if (known) {
+        known.listener.current = address
+        known.udp.steer()
+      }
       const result = known ?? (await this.#listen(address, maxConnections))
       if ('message' in result) failures.push(result)
       else next.push(result)

@@ -7,6 +7,7 @@ import type { Client, Listener } from '../plugins/client.ts'
 import { unpackDatagrams } from '../resolver/datagram-pack.ts'
 import type { DatagramReplies, ForwardedDatagram } from './forwarded-question.ts'
 import { type Responder, responderResult } from './responder.ts'
+import { steeringProgram } from './steering.ts'
 
 const scratchBytes = 65_536
 /** The most bytes of datagrams that wait for the kernel; more are dropped, as a full network would do. */
@@ -60,12 +61,18 @@ export class UdpServer implements DatagramReplies {
     } catch (cause) {
       throw listenFailure(address, port, 'UDP', cause)
     }
+    this.steer()
     this.#socket.setRecvBufferSize(4 * 1024 * 1024)
     this.#socket.on('error', () => {})
     this.#socket.on('message', (message, from) => {
       this.#take(message, from)
       this.#takeWaiting()
     })
+  }
+
+  /** Has the kernel choose the thread for a datagram by its name, as its address is configured now. */
+  steer(): void {
+    this.#batch?.steer(steeringProgram(this.#listener.current.memoryZones))
   }
 
   async close(): Promise<void> {
