@@ -22,10 +22,10 @@ wanted() {
 # A requirement of a version that is excluded is ignored, so the version that this module requires is taken.
 pin() {
   wanted >wanted
-  for turn in 1 2 3 4 5 6 7 8; do
+  for _ in 1 2 3 4 5 6 7 8; do
     go list -m -e all >selected 2>list.log || true
-    awk -v turn=$turn 'NR == FNR { want[$1] = $2; next }
-      ($1 in want) && $2 != want[$1] { print "exclude", $1, $2; if (turn == 1) print "require", $1, want[$1] }' wanted selected >pins
+    awk 'NR == FNR { want[$1] = $2; next }
+      ($1 in want) && $2 != want[$1] { print "exclude", $1, $2; print "require", $1, want[$1] }' wanted selected >pins
     test -s pins || return 0
     cat pins >>go.mod
   done
@@ -49,6 +49,8 @@ build() {
       shift 2
     done
     if test -d "$here/$name"; then cp "$here/$name"/*.go .; else printf 'package peer\n\nimport _ "%s"\n' "$package" >tools.go; fi
+    # Adds what the package imports to go.mod, so that its versions are compared too.
+    go list -deps "$package" >deps.log 2>&1 || true
     pin
     ln -sfn "$(go list -m -f '{{.Dir}}' "$module")" "../source-$name"
     nice go build -p 1 -trimpath -ldflags '-s -w' -o "../$name" "$package"
