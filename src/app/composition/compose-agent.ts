@@ -26,6 +26,7 @@ import {
   createStateSources,
   LiveNodeState,
 } from '../../node/state/index.ts'
+import type { Logger } from '../../observe/index.ts'
 import { ensureToken } from '../../pki/index.ts'
 import { type AccessRule, createAgentEndpoints, httpsListener } from '../../serve/index.ts'
 import type { AppContext } from '../context.ts'
@@ -49,9 +50,8 @@ import { proxyQuestions } from './proxy-questions.ts'
 
 /** Composes the parts of a node agent in start order: health and metrics first, then what does the work. */
 export async function composeAgent(context: AppContext, run = createFastRun()): Promise<readonly Component[]> {
-  const { values } = context.options
   const log = context.logging.logger('platform_kubelet')
-  const access = await findAccess(values.node)
+  const access = await findAccess(context.options.values.node)
   const client = new ApiClient(access, { observe: createRequestObserver(context.metrics) })
   collectFollowed(context.metrics, client)
   const state = new LiveNodeState(log.child('state'))
@@ -60,9 +60,36 @@ export async function composeAgent(context: AppContext, run = createFastRun()): 
   const gate = new CniGate({ state, applied, metrics: createGateMetrics(context.metrics), log: log.child('cni') })
   const monitor = new NftMonitor(log.child('monitor'))
   const core = { context, client, state, addresses, applied, run, monitor }
+  const connection = connectEarly(core, log)
+  try {
+    return await composeAround({ ...core, access, gate, connection })
+  } catch (error) {
+    await connection.stop({ signal: new AbortController().signal })
+    throw error
+  }
+}
+
+/** Begins to list Services and their endpoints, which takes longest, before the parts are there that take them. */
+function connectEarly({ context, client, state }: AgentCore, log: Logger): ClusterConnection {
+  const createEarly = (dialect: Dialect, opened: Promise<void>) =>
+    createStateSources({ client, dialect, state, opened, log: log.child('client'), tracer: context.tracer })
+  const connection = new ClusterConnection({ client, createEarly, log })
+  connection.begin()
+  return connection
+}
+
+interface AgentParts extends PlaneParts {
+  readonly access: ClusterAccess
+  readonly gate: CniGate
+  readonly connection: ClusterConnection
+}
+
+async function composeAround({ access, gate, connection, ...core }: AgentParts): Promise<readonly Component[]> {
+  const { context, client, state, applied, run, monitor } = core
+  const { values } = context.options
+  const log = context.logging.logger('platform_kubelet')
   const { proxy, policy, dns, ingress } = await composePlanes(core, access)
-  const createSources = (dialect: Dialect) => composeSources({ ...core, gate, proxy, policy, dns, ingress }, dialect)
-  const connection = new ClusterConnection({ client, createSources, log })
+  connection.follow((dialect) => composeSources({ ...core, gate, proxy, policy, dns, ingress }, dialect))
   const working: readonly Component[] = [
     ...(proxy?.isWatchable || policy?.isWatchable ? [monitor] : []),
     ...(proxy?.components ?? []),
@@ -143,18 +170,17 @@ async function composePlanes(core: PlaneParts, access: ClusterAccess): Promise<P
 
 interface SourceParts extends Planes, Omit<PodsParts, 'dialect' | 'shared' | 'onNetwork'> {}
 
-/** Composes what watches the API. The inputs of rules are listed in parallel; all other informers wait for them. */
+/** Composes what watches the API beside the state. The inputs of rules are listed in parallel; all other informers wait for them. */
 function composeSources(
   { proxy, policy, dns, ingress, ...parts }: SourceParts,
   dialect: Dialect,
 ): readonly (readonly Component[])[] {
-  const { context, client, state, addresses } = parts
+  const { context, client, addresses } = parts
   const log = context.logging.logger('platform_kubelet').child('client')
   const shared = createSharedInformers({ client, dialect, log, tracer: context.tracer })
   const registration = composeRegistration(context, client, dialect)
   const onNetwork = (network: NodeNetwork): void => registration?.setNetwork(network)
   const rulesInputs = [
-    ...createStateSources({ client, dialect, state, log, tracer: context.tracer }),
     new ClusterAddressWatch({ client, dialect, addresses, log }),
     ...(proxy?.createSources(dialect) ?? []),
     ...(policy?.createSources(dialect, shared) ?? []),

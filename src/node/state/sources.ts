@@ -26,6 +26,8 @@ export interface StateSourceOptions {
   /** Absent: changes are not traced. */
   readonly tracer?: Tracer
   readonly timing?: Partial<InformerTiming>
+  /** Until then what was listed is read and not published: no plane has subscribed yet. Absent: at once. */
+  readonly opened?: Promise<void>
 }
 
 /** The informers that keep the state in step with the API server, one a resource. */
@@ -87,6 +89,7 @@ class ResourceFeed implements InformerHandler {
       if (object !== undefined) objects.push(object)
       if (slice.spent) await slice.pause()
     }
+    await this.#options.opened
     this.#options.state.replace(this.#resource, objects, resourceVersion)
   }
 
