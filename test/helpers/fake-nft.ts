@@ -1,7 +1,9 @@
+import assert from 'node:assert/strict'
 import { NftError } from '../../src/host/index.ts'
-import type { NetlinkMessage } from '../../src/netfilter/netlink.ts'
-import type { ListedElement } from '../../src/netfilter/nft/element-messages.ts'
-import type { SetSpec, TableName } from '../../src/netfilter/nft/types.ts'
+import { findAttribute, type NetlinkMessage } from '../../src/netfilter/netlink.ts'
+import { type ListedElement, readElements } from '../../src/netfilter/nft/element-messages.ts'
+import { setSpecs, timeoutOf } from '../../src/netfilter/nft/set-specs.ts'
+import { type SetSpec, stateSpec, type TableName } from '../../src/netfilter/nft/types.ts'
 import type { NftKernel } from '../../src/node/rules/nft/kernel.ts'
 import type { ElementListEnd } from '../../src/node/rules/nft-list.ts'
 
@@ -35,12 +37,18 @@ export class FakeNft implements NftKernel {
     this.#transact('elements', text)
   }
 
-  /** The messages of each transaction that came as such; the kernel confirms them where `confirms` is set. */
+  /** The messages of each transaction that came as such; the kernel carries them out where `confirms` is set. */
   readonly committed: (readonly NetlinkMessage[])[] = []
   confirms = false
 
   commit(messages: readonly NetlinkMessage[]): boolean {
     if (!this.confirms) return false
+    try {
+      this.table = new Transaction(this.table, this.poison).carryOutMessages(messages)
+    } catch (thrown) {
+      if (thrown instanceof NftError) return false
+      throw thrown
+    }
     this.committed.push(messages)
     return true
   }
@@ -109,6 +117,24 @@ class Transaction {
     return this.#table
   }
 
+  carryOutMessages(messages: readonly NetlinkMessage[]): FakeTable {
+    const table = this.#table ?? assert.fail('there is no table')
+    for (const message of messages) this.#carryOutMessage(table, message)
+    return table
+  }
+
+  #carryOutMessage(table: FakeTable, { type, payload }: NetlinkMessage): void {
+    const isAddition = type === 0xa0c
+    const spec = specOf(findAttribute(payload.subarray(4), 2)?.toString('latin1').replace('\0', ''))
+    const held = table.sets.get(spec.name)
+    if (held === undefined) throw refusal('No such file or directory', spec.name)
+    for (const element of readElements(payload, isAddition ? spec : { ...spec, data: [] }) ?? []) {
+      if (spec === stateSpec) table.comment = isAddition ? element.comment : undefined
+      if (isAddition) this.#add(held, spec.name, textOf(element))
+      else this.#delete(held, spec.name, textOf(element))
+    }
+  }
+
   #command(line: string): void {
     const [, verb, what, set = '', list = ''] = /^(\w+) (\w+) \S+ platnet(?: (\S+) \{ (.*) \})?$/.exec(line) ?? []
     if (what === 'table' && verb === 'add') this.#table ??= { rules: [], sets: new Map(), comment: undefined }
@@ -149,6 +175,16 @@ class Transaction {
     if (held.has(key) && held.get(key) !== data) throw refusal('File exists', set, element)
     held.set(key, data)
   }
+}
+
+function textOf({ set, key, data }: ListedElement): string {
+  if (set === stateSpec.name) return '1'
+  return data === '' ? key : `${key} : ${data}`
+}
+
+function specOf(set = ''): SetSpec {
+  const all = [...setSpecs('IPv4', [timeoutOf(set) ?? 0]), stateSpec]
+  return all.find(({ name }) => name === set) ?? assert.fail(`there is no set ${set}`)
 }
 
 /** Chains that no text of ours declares stay without rules. */

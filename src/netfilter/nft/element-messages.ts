@@ -15,7 +15,7 @@ export interface ListedElement extends SetElement {
 
 // linux/netfilter/nf_tables.h
 /** NFNL_SUBSYS_NFTABLES with NFT_MSG_GETTABLE, NFT_MSG_NEWSETELEM, NFT_MSG_GETSETELEM and NFT_MSG_DELSETELEM. */
-const types = { getTable: 0xa01, addElements: 0xa0c, getElements: 0xa0d, deleteElements: 0xa0e } as const
+export const messageTypes = { getTable: 0xa01, addElements: 0xa0c, getElements: 0xa0d, deleteElements: 0xa0e } as const
 /** `struct nfgenmsg`: AF_INET or AF_INET6, version 0. */
 const heads = { IPv4: Buffer.from([2, 0, 0, 0]), IPv6: Buffer.from([10, 0, 0, 0]) } as const
 const headBytes = 4
@@ -27,6 +27,14 @@ const listAttribute = { table: 1, set: 2, elements: 3 } as const
 const [listItem, dataValue] = [1, 1]
 /** `enum nft_set_elem_attributes` */
 const attribute = { key: 1, data: 2, timeout: 4, expiration: 5, userData: 6, keyEnd: 10 } as const
+/** The attributes of an element and of the list of elements, for those that write many. */
+export const elementAttributes = {
+  list: listAttribute.elements,
+  item: listItem,
+  key: attribute.key,
+  data: attribute.data,
+  value: dataValue,
+} as const
 /** NFTA_DATA_VERDICT, `enum nft_verdict_attributes`, and NFT_JUMP and NFT_GOTO of `enum nft_verdicts` */
 const verdictAttribute = { verdict: 2, code: 1, chain: 2 } as const
 const verdictNames: Readonly<Record<number, string>> = { [-3]: 'jump', [-4]: 'goto' }
@@ -35,18 +43,18 @@ const commentType = 0
 
 /** Asks whether a table exists, by `NetfilterSocket.ask`. */
 export function encodeTableQuery({ family, name }: TableName): NetlinkMessage {
-  return { type: types.getTable, payload: Buffer.concat([heads[family], encodeName(tableAttribute.name, name)]) }
+  return { type: messageTypes.getTable, payload: Buffer.concat([heads[family], encodeName(tableAttribute.name, name)]) }
 }
 
 /** Asks for all elements of a set, by `NetfilterSocket.list`; each answer is for `readElements`. */
 export function encodeElementList(table: TableName, set: string): NetlinkMessage {
-  return { type: types.getElements, payload: encodeSetName(table, set) }
+  return { type: messageTypes.getElements, payload: encodeListHead(table, set) }
 }
 
 /** Asks for one element of a set without intervals, by `NetfilterSocket.ask`. Throws RangeError for a key that is none of the set. */
 export function encodeElementQuery(table: TableName, spec: SetSpec, key: string): NetlinkMessage {
   const item = encodeItem([encodeValue(attribute.key, encodeFields(spec.key, key))])
-  return { type: types.getElements, payload: encodeItems(table, spec.name, [item]) }
+  return { type: messageTypes.getElements, payload: encodeItems(table, spec.name, [item]) }
 }
 
 /** Adds elements to a set without intervals, or deletes them by their keys. An element that is there with the same data is no error. */
@@ -178,7 +186,9 @@ function readNumber(bytes: Buffer | undefined): number | undefined {
 
 function changeOf(verb: 'add' | 'delete', table: TableName, set: string, items: readonly Buffer[]): NetlinkMessage {
   const payload = encodeItems(table, set, items)
-  return verb === 'add' ? { type: types.addElements, payload, creates: true } : { type: types.deleteElements, payload }
+  return verb === 'add'
+    ? { type: messageTypes.addElements, payload, creates: true }
+    : { type: messageTypes.deleteElements, payload }
 }
 
 function encodeValue(type: number, bytes: Buffer): Buffer {
@@ -191,12 +201,13 @@ function encodeItem(attributes: readonly Buffer[]): Buffer {
 
 function encodeItems(table: TableName, set: string, items: readonly Buffer[]): Buffer {
   return Buffer.concat([
-    encodeSetName(table, set),
+    encodeListHead(table, set),
     encodeAttribute(listAttribute.elements | nested, Buffer.concat(items)),
   ])
 }
 
-function encodeSetName({ family, name }: TableName, set: string): Buffer {
+/** Encodes what precedes the elements of a set in a message about them. */
+export function encodeListHead({ family, name }: TableName, set: string): Buffer {
   return Buffer.concat([heads[family], encodeName(listAttribute.table, name), encodeName(listAttribute.set, set)])
 }
 

@@ -2,6 +2,7 @@ import { NftError } from '../../../host/index.ts'
 import { TimeSlice } from '../../../loop/time-slice.ts'
 import type { XorHash } from '../../../model/xor-hash.ts'
 import { BadElementError } from '../../../netfilter/errors.ts'
+import { type AdditionBatch, encodeAdditions } from '../../../netfilter/nft/encode-additions.ts'
 import { encodeChange } from '../../../netfilter/nft/encode-change.ts'
 import { renderChange } from '../../../netfilter/nft/render-change.ts'
 import type { ElementChange, NftTable, TableState } from '../../../netfilter/nft/types.ts'
@@ -55,21 +56,45 @@ export class TableWriter {
     return reportTransaction(bytes, { added: count('add'), removed: count('remove') }, startedMs)
   }
 
-  /** Writes a table that does not exist: the rules with the first elements, then the others, each Service in one transaction. A slice is rendered while a program writes the one before. */
+  /** Writes a table that does not exist: the rules, then the elements, each Service in one transaction. */
   async writeInSlices(changes: Iterable<ElementChange>): Promise<WriteReport> {
+    const rules = await this.write([], undefined, this.#table().text)
+    const { report, left } = await this.#commitAdditions(changes)
+    return addReports(addReports(rules, report), await this.#sendInSlices(left))
+  }
+
+  /** Writes elements as messages. `left`: what the kernel has not confirmed or cannot be encoded. */
+  async #commitAdditions(
+    changes: Iterable<ElementChange>,
+  ): Promise<{ readonly report: WriteReport; readonly left: Iterable<ElementChange> }> {
     let report = unchanged
-    let rules = this.#table().text
+    const slice = new TimeSlice()
+    const batches = encodeAdditions(this.#table(), changes)
+    for (let next = batches.next(); next.done !== true; next = batches.next()) {
+      const startedMs = performance.now()
+      const { messages, changes: some } = next.value
+      if (messages === undefined || !this.#kernel.commit(messages)) return { report, left: changesOf(some, batches) }
+      const added = some.reduce((sum, { add }) => sum + add.length, 0)
+      const bytes = messages.reduce((sum, { payload }) => sum + payload.length, 0)
+      report = addReports(report, reportTransaction(bytes, { added, removed: 0 }, startedMs))
+      if (slice.spent) await slice.pause()
+    }
+    return { report, left: [] }
+  }
+
+  /** A slice is rendered while a program writes the one before. */
+  async #sendInSlices(changes: Iterable<ElementChange>): Promise<WriteReport> {
+    let report = unchanged
     let sending = Promise.resolve(unchanged)
     try {
       for (const slice of slicesOf(changes)) {
         const rendered = await this.#render(slice)
         report = addReports(report, await sending)
-        sending = this.#send(rendered, rules)
+        sending = this.#send(rendered, '')
         // A failure is seen where it is awaited, after the next slice is rendered.
         sending.catch(() => undefined)
-        rules = ''
       }
-      return rules === '' ? addReports(report, await sending) : await this.write([], undefined, rules)
+      return addReports(report, await sending)
     } finally {
       // Nothing else may be written before the program has ended.
       await sending.catch(() => undefined)
@@ -159,6 +184,12 @@ interface Rendered {
 /** The hash of objects as the state has it. */
 export function objectsText({ value, count }: XorHash): string {
   return `${value.toString(16).padStart(16, '0')}${count.toString(16).padStart(8, '0')}`
+}
+
+/** The changes that a batch holds, then those of the others. */
+function* changesOf(first: readonly ElementChange[], batches: Iterable<AdditionBatch>): Iterable<ElementChange> {
+  yield* first
+  for (const { changes } of batches) yield* changes
 }
 
 function* slicesOf(changes: Iterable<ElementChange>): Iterable<readonly ElementChange[]> {

@@ -67,9 +67,9 @@ describe('a small change', () => {
 
   test('of more than 64 Services, with rules, or of a set with networks is text', async () => {
     const lab = new NftWriterLab()
-    lab.kernel.confirms = true
     const many = Array.from({ length: 65 }, (_, n) => [`default/s${n}`, [`10.244.1.${n}`]] as const)
     await lab.set(Object.fromEntries(many))
+    lab.kernel.confirms = true
     const texts = lab.kernel.transactions.length
     await lab.set(Object.fromEntries(many.map(([key]) => [key, [] as string[]])))
     assert.equal(lab.kernel.transactions.length, texts + 1)

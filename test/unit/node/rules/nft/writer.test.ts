@@ -21,14 +21,46 @@ describe('the first write', () => {
     const report = await lab.set(two)
     assert.deepEqual(
       lab.kernel.transactions.map(({ by }) => by),
-      ['program', 'elements'],
-      'rules go through a program, and the state follows',
+      ['program', 'elements', 'elements'],
+      'rules go through a program, the elements and the state follow',
     )
     assert.equal(report.kind, 'written')
     assert.equal(report.elements?.added, lab.wanted().length - 1)
     lab.assertInKernel()
     assert.equal(parseStateComment(lab.kernel.table?.comment ?? '')?.version, lab.ruleset.table.version)
     assert.equal(lab.writer.health().level, 'ok')
+  })
+
+  test('sends elements as messages, and as text what cannot be encoded', async () => {
+    const lab = new NftWriterLab()
+    lab.kernel.confirms = true
+    const many = Object.fromEntries(Array.from({ length: 90 }, (_, n) => [`default/s${n}`, [`10.244.1.${n}`]] as const))
+    const large = Array.from({ length: 257 }, (_, n) => `10.244.${2 + (n >> 8)}.${n & 255}`)
+    const report = await lab.set({ ...many, 'default/large': large })
+    const texts = lab.kernel.transactions.map(({ text }) => text.match(/^add element ip platnet \S+/gm) ?? [])
+    assert.deepEqual(texts, [
+      [],
+      ['add element ip platnet addresses', 'add element ip platnet endpoints'],
+      ['add element ip platnet state', 'add element ip platnet state'],
+    ])
+    assert.equal(lab.kernel.committed.length, 1)
+    assert.equal(report.elements?.added, lab.wanted().length - 1)
+    assert.deepEqual([lab.kernel.elements().length, report.kind], [lab.wanted().length, 'written'])
+    lab.assertInKernel()
+  })
+
+  test('sends as text what the kernel has not confirmed, and all that follows', async () => {
+    const lab = new NftWriterLab()
+    lab.kernel.confirms = true
+    const commit = lab.kernel.commit.bind(lab.kernel)
+    let calls = 0
+    lab.kernel.commit = (messages) => ++calls === 1 && commit(messages)
+    const addresses = Array.from({ length: 60 }, (_, n) => `10.244.0.${n}`)
+    const services = Object.fromEntries(Array.from({ length: 50 }, (_, n) => [`default/s${n}`, addresses] as const))
+    await lab.set(services)
+    assert.deepEqual([lab.kernel.committed.length, calls], [1, 3], 'the second piece fails, and the state')
+    assert.equal(lab.kernel.elements().length, lab.wanted().length)
+    lab.assertInKernel()
   })
 
   test('after a restart with the same objects writes nothing and lists no elements of Services', async () => {
