@@ -8,7 +8,15 @@ import type { ElementChange, ServiceElements, SetElement } from './types.ts'
 /** Elements that Services share go in changes of this size, so that the caller can write them in slices. */
 const sharedPerChange = 200
 
-const countSets: ReadonlySet<string> = new Set(Object.values(balanceSets).map(({ counts }) => counts))
+/** The packed line of an address or node port, with its data. */
+const countLine = new RegExp(
+  `^(?:${Object.values(balanceSets)
+    .map(({ counts }) => counts)
+    .join('|')})\\t[^\\t\\n]*\\t(.*)$`,
+  'gm',
+)
+/** The packed line of an element of `stickySet`, with the name of the set. */
+const stickyLine = /^((?:port-)?sticky-\d+)\t/gm
 
 /** Gathers what one update changes. */
 export class DifferenceBuilder {
@@ -21,9 +29,9 @@ export class DifferenceBuilder {
 
   addService(service: ObjectKey, before: ServiceElements, next: ServiceElements): void {
     if (before.own === next.own) return
-    const change = new PackedChange(service, linesWithout(before.own, next.own), linesWithout(next.own, before.own))
-    for (const element of change.add) this.#measure(element)
-    this.#services.push(change)
+    const added = linesWithout(next.own, before.own)
+    this.#measure(added)
+    this.#services.push(new PackedChange(service, linesWithout(before.own, next.own), added))
   }
 
   noteAddress(address: Ip, wasHeld: boolean): void {
@@ -62,10 +70,12 @@ export class DifferenceBuilder {
     return [{ service: undefined, remove, add }, ...this.#services.filter((change) => !moving.has(change))]
   }
 
-  #measure({ set, data }: SetElement): void {
-    if (countSets.has(set)) this.drawn = Math.max(this.drawn, parseClassid(data) & maxEndpoints)
-    const timeout = timeoutOf(set)
-    if (timeout !== undefined) this.timeouts.add(timeout)
+  /** The lines are not unpacked: there may be those of all Services. */
+  #measure(added: string): void {
+    for (const [, data = ''] of added.matchAll(countLine))
+      this.drawn = Math.max(this.drawn, parseClassid(data) & maxEndpoints)
+    if (!added.includes('sticky-')) return
+    for (const [, set = ''] of added.matchAll(stickyLine)) this.timeouts.add(timeoutOf(set) ?? 0)
   }
 }
 

@@ -4,13 +4,13 @@ import { describeError } from '../../model/errors.ts'
 import { ipFamily } from '../../model/ip.ts'
 import { compareResourceVersions } from '../../model/resource-version.ts'
 import type { Service } from '../../model/service.ts'
-import { addHash, emptyXorHash, removeHash, type XorHash } from '../../model/xor-hash.ts'
+import { addHash, emptyXorHash, type XorHash } from '../../model/xor-hash.ts'
 import type { Logger, TraceContext } from '../../observe/index.ts'
 import type { ChangeScope } from './applied.ts'
 import { type LocalPod, LocalPods } from './local-pods.ts'
 import type { ChangeSet, NodeState, WatchedResource } from './node-state.ts'
 import type { Problem } from './problem.ts'
-import type { Hashed, StoredObject } from './stored-object.ts'
+import { type Hashed, type StoredObject, sameValue } from './stored-object.ts'
 import { sameSlices, Tables, type Touched } from './tables.ts'
 
 export const watchedResources: readonly WatchedResource[] = ['services', 'endpointslices', 'endpoints']
@@ -39,7 +39,6 @@ export class LiveNodeState implements NodeState {
   readonly #listeners = new Set<(change: ChangeSet) => void>()
   readonly #progressListeners = new Set<ProgressListener>()
   #revision = 0
-  #hash: XorHash = emptyXorHash
   #problemCount = 0
 
   constructor(log: Logger) {
@@ -54,9 +53,9 @@ export class LiveNodeState implements NodeState {
     return this.#revision > 0
   }
 
-  /** Over every Service and every slice that counts; changes exactly when a ChangeSet is made. */
+  /** Hashes every Service and every slice that counts; another result exactly when a ChangeSet was made. */
   get hash(): XorHash {
-    return this.#hash
+    return this.#views.values().flatMap(hashesOf).reduce(addHash, emptyXorHash)
   }
 
   /** How many problems were found since the start, for a counter. */
@@ -242,15 +241,12 @@ export class LiveNodeState implements NodeState {
     const before = this.#views.get(key)
     const service = this.#tables.get('services', key)?.service
     const slices = this.#tables.slicesOf(key)
-    if (before?.service?.hash === service?.hash && sameSlices(before?.slices ?? [], slices)) return false
-    for (const hash of hashesOf(before)) this.#hash = removeHash(this.#hash, hash)
+    if (sameValue(before?.service, service) && sameSlices(before?.slices ?? [], slices)) return false
     if (service === undefined && slices.length === 0) {
       this.#views.delete(key)
       return true
     }
-    const view = { service, slices, sliceValues: slices.map(({ value }) => value) }
-    this.#views.set(key, view)
-    for (const hash of hashesOf(view)) this.#hash = addHash(this.#hash, hash)
+    this.#views.set(key, { service, slices, sliceValues: slices.map(({ value }) => value) })
     return true
   }
 }
@@ -264,8 +260,7 @@ function triggersOf(
   return triggeredAtMs.length > 0 ? { triggeredAtMs } : {}
 }
 
-function hashesOf(view: View | undefined): bigint[] {
-  if (view === undefined) return []
+function hashesOf(view: View): bigint[] {
   const hashes = view.slices.map(({ hash }) => hash)
   return view.service === undefined ? hashes : [view.service.hash, ...hashes]
 }

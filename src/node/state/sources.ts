@@ -17,6 +17,7 @@ import { type LiveNodeState, watchedResources } from './live-node-state.ts'
 import type { WatchedResource } from './node-state.ts'
 import { formatProblem } from './problem.ts'
 import { keyOf, readObject, type StoredObject } from './stored-object.ts'
+import { sameContent } from './tables.ts'
 
 export interface StateSourceOptions {
   readonly client: ApiClient
@@ -148,6 +149,8 @@ class ResourceFeed implements InformerHandler {
     const stored = state.stored(this.#resource, keyOf(object))
     if (stored?.resourceVersion === resourceVersion && stored.uid === uid) return stored
     const read = readObject(this.#resource, object, dialect)
+    // In slices now, as `replace` compares all objects of a list in one go.
+    if (stored !== undefined) sameContent(stored, read)
     for (const problem of read.problems) log.warn(formatProblem(problem), { resourceVersion, ...problem })
     return read
   }

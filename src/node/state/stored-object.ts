@@ -16,6 +16,28 @@ export interface Hashed<Value> {
   readonly hash: bigint
 }
 
+/** Most values of a list are never compared with another version, so the hash is made when it is asked for. */
+class HashedValue<Value extends Service | EndpointSlice> implements Hashed<Value> {
+  readonly value: Value
+  #hash: bigint | undefined
+
+  constructor(value: Value) {
+    this.value = value
+  }
+
+  /** A value is always made by the same code, so that its fields stand in one order: equal values are equal texts. */
+  get hash(): bigint {
+    const { value } = this
+    this.#hash ??= hashItem('source' in value ? value.source : `services/${value.key}`, JSON.stringify(value))
+    return this.#hash
+  }
+}
+
+/** Whether both are one version of a value, or none. */
+export function sameValue<Value>(a: Hashed<Value> | undefined, b: Hashed<Value> | undefined): boolean {
+  return a === b || (a !== undefined && b !== undefined && a.hash === b.hash)
+}
+
 /** One version of one API object, parsed. An object that is none of ours, or makes no sense, holds neither service nor slices. */
 export interface StoredObject {
   readonly key: ObjectKey
@@ -67,20 +89,15 @@ function readContent(resource: WatchedResource, object: UnparsedObject, dialect:
   switch (resource) {
     case 'services': {
       const { value, problems } = parseService(object, dialect)
-      return { service: value && hashed(value, `services/${value.key}`), slices: none, problems }
+      return { service: value && new HashedValue(value), slices: none, problems }
     }
     case 'endpointslices': {
       const { value, problems } = parseEndpointSlice(object, dialect)
-      return { service: undefined, slices: value === undefined ? none : [hashed(value, value.source)], problems }
+      return { service: undefined, slices: value === undefined ? none : [new HashedValue(value)], problems }
     }
     case 'endpoints': {
       const { value, problems } = parseEndpoints(object, dialect)
-      return { service: undefined, slices: (value ?? []).map((slice) => hashed(slice, slice.source)), problems }
+      return { service: undefined, slices: (value ?? []).map((slice) => new HashedValue(slice)), problems }
     }
   }
-}
-
-/** A value is always made by the same code, so that its fields stand in one order: equal values are equal texts. */
-function hashed<Value extends Service | EndpointSlice>(value: Value, source: string): Hashed<Value> {
-  return { value, hash: hashItem(source, JSON.stringify(value)) }
 }

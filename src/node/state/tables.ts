@@ -2,7 +2,7 @@ import type { ObjectKey } from '../../model/api-object.ts'
 import { none } from '../../model/compact.ts'
 import type { EndpointSlice } from '../../model/endpoint-slice.ts'
 import type { WatchedResource } from './node-state.ts'
-import type { Hashed, StoredObject } from './stored-object.ts'
+import { type Hashed, type StoredObject, sameValue } from './stored-object.ts'
 
 /** Collects the Services that a write may have changed. */
 export type Touched = Set<ObjectKey>
@@ -93,10 +93,11 @@ function touchServices({ service, slices }: StoredObject, touched: Touched): voi
   for (const slice of slices) touched.add(slice.value.service)
 }
 
-function sameContent(a: StoredObject, b: StoredObject): boolean {
-  return a.service?.hash === b.service?.hash && sameSlices(a.slices, b.slices)
+/** Whether two versions of an object are one to all planes; the hashes of their values are made for it, once. */
+export function sameContent(a: StoredObject, b: StoredObject): boolean {
+  return sameValue(a.service, b.service) && sameSlices(a.slices, b.slices)
 }
 
 export function sameSlices(a: readonly Hashed<EndpointSlice>[], b: readonly Hashed<EndpointSlice>[]): boolean {
-  return a.length === b.length && a.every((slice, index) => slice.hash === b[index]?.hash)
+  return a.length === b.length && a.every((slice, index) => sameValue(slice, b[index]))
 }
