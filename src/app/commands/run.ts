@@ -10,6 +10,7 @@ import { composeTracing } from '../composition/compose-tracing.ts'
 import { wantedSysctls } from '../composition/wanted-sysctls.ts'
 import type { AppContext } from '../context.ts'
 import { agentArguments } from '../lifecycle/agent-arguments.ts'
+import { agentFlags, limitHeapsOfThreads } from '../lifecycle/agent-heap.ts'
 import { type AgentMessage, AgentSupervisor, aliveIntervalMs } from '../lifecycle/agent-supervisor.ts'
 import { awaitUnclaimed, claimParts } from '../lifecycle/claim-parts.ts'
 import { Lifecycle } from '../lifecycle/lifecycle.ts'
@@ -43,6 +44,7 @@ export async function runAgent(untraced: AppContext): Promise<RunEnd> {
   const { context, components: tracing } = await composeTracing(untraced, 'platnet-agent')
   const log = agentLog(context)
   if (process.send) leaveReloadToSupervisor()
+  limitHeapsOfThreads()
   await claimParts({ components: context.options.values.app.components, log })
   const run = createFastRun()
   const [{ checkBeforeStart }, { composeAgent }] = await Promise.all([
@@ -82,7 +84,7 @@ export async function runNode(untraced: AppContext): Promise<RunEnd> {
   const notifier = createNotifier(log, context.env)
   const main = path.resolve(import.meta.dirname, '../../main.ts')
   const agent = new AgentSupervisor({
-    command: () => [process.execPath, ...process.execArgv, main, ...agentArguments(context.live)],
+    command: () => [process.execPath, ...agentFlags(process.execArgv), main, ...agentArguments(context.live)],
     onReady: () => {
       void notifier.ready('rules are in the kernel')
       sendOptions()
