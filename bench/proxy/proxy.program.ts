@@ -1,6 +1,7 @@
 // The inner part of `npm run bench -- proxy`, in namespaces of its own: an API core with one cluster after the other, and
 // each proxy alone on a node of it. Prints its report as one line of JSON; how far it is on standard error.
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { runProgram } from '../../src/host/index.ts'
 import { describeError } from '../../src/model/errors.ts'
 import { findFreePort } from '../../test/helpers/free-port.ts'
@@ -9,7 +10,7 @@ import type { BenchReport } from '../report.ts'
 import { BenchCluster, type Size } from './cluster.ts'
 import { handWrittenTarget } from './hand-written.ts'
 import { measureProxy, type Outcome } from './measure.ts'
-import { serverAddress } from './node-lab.ts'
+import { NodeLab, serverAddress } from './node-lab.ts'
 import { reportRows } from './rows.ts'
 import {
   isPeerBuilt,
@@ -54,12 +55,30 @@ async function measureSize(size: Size): Promise<Map<string, Outcome>> {
   try {
     await cluster.create()
     const outcomes = new Map<string, Outcome>()
+    await warmUp(join(folder, 'admin.kubeconfig'), cluster)
     for (const target of targets(join(folder, 'admin.kubeconfig'), size))
       outcomes.set(target.name, await measureCell(target, cluster))
     return outcomes
   } finally {
     cluster.close()
     await server.stop('SIGTERM')
+  }
+}
+
+/** An agent of a node that has run before finds its compiled code on disk. */
+async function warmUp(kubeconfig: string, cluster: BenchCluster): Promise<void> {
+  const lab = new NodeLab()
+  try {
+    await lab.create()
+    const target = platnetTarget(kubeconfig, 'nftables')
+    const program = await target.start(lab)
+    await target.untilReady(cluster, AbortSignal.timeout(cellSeconds * 1000))
+    // It writes the compiled code when it reports to be ready.
+    await sleep(2_000)
+    program.kill('SIGKILL')
+    await program.exited
+  } finally {
+    await lab.remove()
   }
 }
 

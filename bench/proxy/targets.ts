@@ -6,6 +6,7 @@ import type { RunningProgram } from '../../src/host/index.ts'
 import { timeBareRestores, timeBareTransactions } from './bare-writes.ts'
 import type { BenchCluster } from './cluster.ts'
 import { type NodeLab, nodeAddress, podNetwork } from './node-lab.ts'
+import { agentProgram } from './packaged-program.ts'
 
 const peerProgram = path.resolve('.cache/peer/kube-proxy')
 const controlSocket = '/run/platnet-bench.sock'
@@ -30,7 +31,7 @@ export interface ProxyTarget {
 export const platnetModes = ['nftables', 'iptables'] as const
 
 export function platnetTarget(kubeconfig: string, mode: (typeof platnetModes)[number]): ProxyTarget {
-  const program = path.resolve('scripts/platnet')
+  const [program = '', ...words] = agentProgram()
   const flags = [
     '--node-name=platnet',
     `--node-ip=${nodeAddress}`,
@@ -42,7 +43,7 @@ export function platnetTarget(kubeconfig: string, mode: (typeof platnetModes)[nu
   return {
     name: `platnet ${mode}`,
     timeBareWrites: mode === 'iptables' ? timeBareRestores : timeBareTransactions,
-    start: (lab) => lab.start(program, ['agent', ...flags, ...files, '--log-level=warn']),
+    start: (lab) => lab.start(program, [...words, 'agent', ...flags, ...files, '--log-level=warn']),
     untilReady: async (cluster, signal) => {
       for (const resource of ['services', 'endpointslices'] as const) {
         const resourceVersion = await cluster.resourceVersion(resource)

@@ -39,21 +39,26 @@ const copied: Readonly<Record<string, string>> = {
 }
 
 export async function stagePackage(stage: Stage): Promise<void> {
-  const { checkout, root, release, bundle, nodeFolder } = stage
+  const { checkout, root, nodeFolder } = stage
   for (const [from, to] of Object.entries(copied)) put(root, to, readFileSync(join(checkout, from)))
-  for (const name of ['cni/platnet-gate', ...besideModules(checkout, bundle)])
-    put(root, `${home}/${name}`, readFileSync(join(checkout, name)), modeOf(name))
-  writeBundle(bundle, join(root, home))
-  const { version, description } = release
-  put(root, `${home}/package.json`, `${JSON.stringify({ name: 'platnet', version, description, type: 'module' })}\n`)
-  put(root, `${home}/commit`, `${release.commit}\n`)
-  put(root, `${home}/scripts/platnet`, launcher(readFileSync(join(checkout, 'scripts/platnet'), 'utf8')), 0o755)
+  stageProgram(stage, join(root, home))
   mkdirSync(join(root, home, 'bin'), { recursive: true })
   copyFileSync(join(nodeFolder, 'bin/node'), join(root, home, 'bin/node'))
   chmodSync(join(root, home, 'bin/node'), 0o755)
   mkdirSync(join(root, 'usr/bin'), { recursive: true })
   symlinkSync('../lib/platnet/scripts/platnet', join(root, 'usr/bin/platnet'))
   await stageDocuments(stage)
+}
+
+/** Lays out the program without Node, which its launcher expects at `bin/node`. */
+export function stageProgram({ checkout, release, bundle }: Omit<Stage, 'root' | 'nodeFolder'>, folder: string): void {
+  for (const name of ['cni/platnet-gate', ...besideModules(checkout, bundle)])
+    put(folder, name, readFileSync(join(checkout, name)), modeOf(name))
+  writeBundle(bundle, folder)
+  const { version, description } = release
+  put(folder, 'package.json', `${JSON.stringify({ name: 'platnet', version, description, type: 'module' })}\n`)
+  put(folder, 'commit', `${release.commit}\n`)
+  put(folder, 'scripts/platnet', launcher(readFileSync(join(checkout, 'scripts/platnet'), 'utf8')), 0o755)
 }
 
 /** Files that modules read or start from beside themselves: whatever is neither a module, nor in the bundle, nor for developers. */

@@ -9,8 +9,7 @@ test('an agent has the flags of the launcher, whether that or a supervisor start
     launcher
       .split('\n')
       .find((line) => line.trim().startsWith(`${commands}) set -- `))
-      ?.match(/--\S+/g)
-      ?.slice(1) ?? []
+      ?.match(/--\S+/g) ?? []
   const ofRun = flagsOf('server | run')
   assert.deepEqual(agentFlags(['--expose-gc', '--title=x']), ['--expose-gc', '--title=x'])
   assert.deepEqual(agentFlags(ofRun), flagsOf('agent'))
