@@ -128,6 +128,7 @@ async function observe() {
   const first = await open()
   monitor.subscribe(first.watch)
   const sync = await timed(() => first.writer.write(first.ruleset.update(first.all()), objects('all')))
+  const syncTexts = first.texts()
   const changes = await changeOne(first, 300)
   await first.writer.write({ changes: [] }, objects('end'))
   const quietWarnings = first.warnings.length
@@ -152,7 +153,7 @@ async function observe() {
     await other.session.close()
   }
   return {
-    sync: { ms: sync.ms, programs: sync.programs, report: sync.result },
+    sync: { ms: sync.ms, programs: sync.programs, texts: syncTexts, report: sync.result },
     changes,
     quietWarnings,
     repairs,
