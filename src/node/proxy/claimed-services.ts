@@ -160,8 +160,9 @@ export class ClaimedServices implements Component, NodeState {
 
   /** Whether the Service has other addresses than before. */
   #judge(key: ObjectKey): boolean {
-    const service = this.#parts.state.service(key)
     const refused = this.#claims.refusalsOf(key)
+    if (refused.length === 0 && !this.#refused.has(key)) return false
+    const service = this.#parts.state.service(key)
     const before = this.#refused.get(key) ?? []
     if (refused.length === 0 || service === undefined) {
       this.#views.delete(key)
