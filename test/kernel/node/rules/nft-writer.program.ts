@@ -136,6 +136,8 @@ async function observe() {
   for (const [name, text] of Object.entries(damages)) repairs[name] = await damage(first, text)
   await first.writer.write(first.ruleset.update(first.all()), objects('all'))
   await first.session.close()
+  // The first writer would repair what the second one is to find.
+  await monitor.stop({ signal: new AbortController().signal })
 
   const second = await open()
   const recognised = await timed(() => second.writer.recognises(objects('all')))
