@@ -24,9 +24,12 @@ test('watches are counted while they are open, and what they are sent', async ()
 
 test('stored objects are counted by resource, those that two groups show once', async () => {
   await using server = await startTestServer()
+  const scrape = async () => (await server.call('GET', '/metrics')).text
+  const count = (text: string) => Number(/apiserver_storage_objects\{resource="configmaps"\} (\d+)/.exec(text)?.[1])
+  const atFirst = count(await scrape())
   for (const name of ['a', 'b', 'c']) await server.call('POST', paths.configMaps, { body: configMap(name) })
-  const { text } = await server.call('GET', '/metrics')
-  assert.match(text, /apiserver_storage_objects\{resource="configmaps"\} 3/)
+  const text = await scrape()
+  assert.equal(count(text), atFirst + 3)
   assert.match(text, /apiserver_storage_objects\{resource="servicecidrs\.networking\.k8s\.io"\} 1/)
   assert.equal(text.match(/apiserver_storage_objects\{resource="events.*\}/g)?.length, 1)
 })
