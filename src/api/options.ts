@@ -86,6 +86,22 @@ export const apiOptions = declareOptions({
     description: 'The key of --etcd-certfile, in PEM',
     example: '/etc/platnet/etcd/client.key',
   },
+  etcdUsername: {
+    schema: z.string('expected a name').min(1, { error: 'expected a name' }).optional(),
+    flag: '--etcd-username <name>',
+    reload: 'restart',
+    commands,
+    description: 'The user that etcd knows this server by, where it asks for a password',
+    example: 'platnet',
+  },
+  etcdPasswordFile: {
+    schema: filePath.optional(),
+    flag: '--etcd-password-file <file>',
+    reload: 'restart',
+    commands,
+    description: 'The file with the password of --etcd-username, read again when etcd refuses the one in use',
+    example: '/etc/platnet/etcd/password',
+  },
   bindAddress: {
     schema: ipAddress,
     flag: '--bind-address <ip>',

@@ -20,12 +20,20 @@ export function refuseConflicts(options: Options, command?: CommandName): void {
 }
 
 function findStoreConflicts({ values: { api } }: Options): readonly string[] {
-  const { store, etcdServers, etcdCertfile, etcdKeyfile } = api
+  const { store, etcdServers, etcdCertfile, etcdKeyfile, etcdUsername, etcdPasswordFile } = api
   return [
     ...(store === 'etcd' && etcdServers === undefined ? ['--store etcd needs --etcd-servers'] : []),
     ...((etcdCertfile === undefined) === (etcdKeyfile === undefined)
       ? []
       : ['--etcd-certfile and --etcd-keyfile need each other']),
+    ...((etcdUsername === undefined) === (etcdPasswordFile === undefined)
+      ? []
+      : ['--etcd-username and --etcd-password-file need each other']),
+    ...(etcdUsername === undefined
+      ? []
+      : (etcdServers ?? [])
+          .filter((url) => !isPrivate(new URL(url)))
+          .map((url) => `--etcd-password-file is not sent to ${url}: expected https`)),
   ]
 }
 
@@ -33,6 +41,11 @@ function findKubeletConflicts({ values: { api } }: Options): readonly string[] {
   const { kubeletClientCertificate: certificate, kubeletClientKey: key } = api
   if ((certificate === undefined) === (key === undefined)) return []
   return ['--kubelet-client-certificate and --kubelet-client-key need each other']
+}
+
+/** Tells whether what is sent there is encrypted, or does not leave this machine. */
+function isPrivate({ protocol, hostname }: URL): boolean {
+  return protocol === 'https:' || /^(127\.[0-9.]+|\[::1\]|localhost)$/.test(hostname)
 }
 
 /** A default counts with a server only: without one nothing is known about the networks of the cluster. */

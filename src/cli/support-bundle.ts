@@ -3,7 +3,7 @@ import { writeSupportBundle } from '../app/commands/support-bundle.ts'
 import { type OutputFormat, outputFlag, printAnswer, withProgress } from './output.ts'
 import { type AddCommand, addOptionFlags, loadCommandOptions } from './program.ts'
 
-const used = ['config', 'dataDir', 'podsDir', 'controlSocket', 'kubeconfig', 'tokenAuthFile']
+const used = ['config', 'dataDir', 'podsDir', 'controlSocket', 'kubeconfig', 'tokenAuthFile', 'etcdPasswordFile']
 
 /** `platnet support-bundle` works also while no daemon runs: what cannot be collected is named in the bundle. */
 export const addSupportBundleCommand: AddCommand = (program, context) => {

@@ -98,10 +98,14 @@ export class EtcdCluster implements AsyncDisposable {
     throw new Error('etcd does not answer')
   }
 
-  etcdctl(words: readonly string[], index = 0): { readonly status: number | null; readonly stdout: string } {
+  etcdctl(
+    words: readonly string[],
+    index = 0,
+    input = '',
+  ): { readonly status: number | null; readonly stdout: string } {
     const { tls } = this.#options
     const trust = tls === undefined ? [] : ['--cacert', tls.ca, '--cert', tls.cert, '--key', tls.key]
-    const options = { encoding: 'utf8', env: { ...process.env, ETCDCTL_API: '3' }, timeout: 5_000 } as const
+    const options = { encoding: 'utf8', input, env: { ...process.env, ETCDCTL_API: '3' }, timeout: 5_000 } as const
     return spawnSync('etcdctl', ['--endpoints', this.servers[index] ?? '', ...trust, ...words], options)
   }
 

@@ -12,10 +12,11 @@ export async function readKnownSecrets({ app, api, node }: Options['values']): P
     app.dataDir,
   )
   const kubeconfigs = [adminKubeconfig, agentKubeconfig, controllersKubeconfig, schedulerKubeconfig, node.kubeconfig]
-  const texts = await Promise.all([agentToken, api.tokenAuthFile, ...kubeconfigs].map(read))
-  const [token = '', staticTokens = '', ...configs] = texts
+  const texts = await Promise.all([agentToken, api.tokenAuthFile, api.etcdPasswordFile, ...kubeconfigs].map(read))
+  const [token = '', staticTokens = '', etcdPassword = '', ...configs] = texts
   const found = [
     token.trim(),
+    etcdPassword.trim(),
     ...staticTokens.split('\n').map((line) => line.split(',', 1)[0]?.trim() ?? ''),
     ...configs.flatMap(secretsOfKubeconfig),
     ...(await readKeys(pki)),

@@ -209,7 +209,9 @@ function findApiService(state: LiveNodeState): { readonly ip: Ip; readonly port:
 /** Paths with keys, tokens or sockets, hidden from pods even if an operator shares a folder that contains them. */
 function secretPaths(values: Options['values']): readonly string[] {
   const { app, node, api, cni } = values
-  const files = [node.kubeconfig, api.tokenAuthFile, app.config].filter((path) => path !== undefined)
+  const files = [node.kubeconfig, api.tokenAuthFile, api.etcdPasswordFile, api.etcdKeyfile, app.config].filter(
+    (path) => path !== undefined,
+  )
   const { root, volumesRoot } = new PodFolders(podsFolder(values))
   return [app.dataDir, root, volumesRoot, node.controlSocket, cni.cniCacheDir, ...files].map((path) => resolve(path))
 }

@@ -37,11 +37,13 @@ export async function composeStore(context: AppContext, authority: ClusterAuthor
 /** Reads how etcd is reached from the options and their files. Throws StoreError `open-failed`. */
 export async function readEtcdAccess(api: AppContext['options']['values']['api']) {
   const [ca, cert, key] = await Promise.all([
-    readPem('--etcd-cafile', api.etcdCafile),
-    readPem('--etcd-certfile', api.etcdCertfile),
-    readPem('--etcd-keyfile', api.etcdKeyfile),
+    readText('--etcd-cafile', api.etcdCafile),
+    readText('--etcd-certfile', api.etcdCertfile),
+    readText('--etcd-keyfile', api.etcdKeyfile),
   ])
-  return { servers: rotate(api.etcdServers ?? []), tls: { ca, cert, key } }
+  const { etcdUsername: name, etcdPasswordFile: file } = api
+  const user = name === undefined || file === undefined ? undefined : { name, readPassword: () => readPassword(file) }
+  return { servers: rotate(api.etcdServers ?? []), tls: { ca, cert, key }, user }
 }
 
 /** Begins the list at a member by chance, so that the servers of a cluster do not all ask the first one. */
@@ -50,7 +52,14 @@ function rotate(servers: readonly string[]): readonly string[] {
   return [...servers.slice(start), ...servers.slice(0, start)]
 }
 
-async function readPem(option: string, file: string | undefined): Promise<string | undefined> {
+/** Reads the password without the line end that editors add. */
+async function readPassword(file: string): Promise<string> {
+  const password = (await readText('--etcd-password-file', file))?.replace(/\r?\n$/, '')
+  if (password) return password
+  throw new StoreError('open-failed', `--etcd-password-file ${file} holds no password`)
+}
+
+async function readText(option: string, file: string | undefined): Promise<string | undefined> {
   if (file === undefined) return undefined
   try {
     return await readFile(file, 'utf8')

@@ -48,3 +48,16 @@ test('Two parts of run on one port are refused, before the agent is started agai
   assert.deepEqual(problemsOf({ consolePort: '8080', console: 'false' }, 'run'), [])
   assert.deepEqual(problemsOf({ proxyHealthzPort: '0', port: '10256' }, 'run'), [])
 })
+
+test('A password for etcd needs its user, and is sent to another machine over https alone.', () => {
+  const user = { store: 'etcd', etcdUsername: 'platnet', etcdPasswordFile: '/etc/platnet/password' }
+  assert.deepEqual(problemsOf({ store: 'etcd', etcdServers: 'https://192.0.2.1:2379', etcdUsername: 'platnet' }), [
+    '--etcd-username and --etcd-password-file need each other',
+  ])
+  assert.deepEqual(
+    problemsOf({ ...user, etcdServers: 'http://127.0.0.1:2379,https://etcd:2379,http://192.0.2.1:2379' }),
+    ['--etcd-password-file is not sent to http://192.0.2.1:2379: expected https'],
+  )
+  assert.deepEqual(problemsOf({ ...user, etcdServers: 'http://localhost:2379,http://[::1]:2379' }), [])
+  assert.equal(problemsOf({ ...user, etcdServers: 'http://localhost.example.org:2379' }).length, 1)
+})

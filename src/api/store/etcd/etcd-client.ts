@@ -11,7 +11,8 @@ import {
   type ServiceError,
 } from '@grpc/grpc-js'
 import { EtcdCallError, isPassing, toStoreError } from './etcd-error.ts'
-import { etcdMethods, type Method, type WatchRequest, type WatchResponse } from './messages.ts'
+import { EtcdLogin, type EtcdUser, isStaleToken, noMetadata, withToken } from './etcd-login.ts'
+import { type Credentials, etcdMethods, type Method, type WatchRequest, type WatchResponse } from './messages.ts'
 
 export interface EtcdConnection {
   /** The members: `http://host:port` or `https://host:port`. */
@@ -22,6 +23,8 @@ export interface EtcdConnection {
     readonly cert?: string | undefined
     readonly key?: string | undefined
   }
+  /** Absent: etcd asks for no password, or knows this server by its certificate. */
+  readonly user?: EtcdUser | undefined
   /** The time limit of one call at one member, after which another member is asked; 2000 when absent. */
   readonly callTimeoutMs?: number
   /** Called for each answered or failed call; must not throw. */
@@ -34,7 +37,17 @@ export interface EtcdCall {
   readonly failed: boolean
 }
 
+export interface OpenedWatch {
+  readonly endpoint: string
+  readonly token: string | undefined
+  readonly stream: ClientDuplexStream<WatchRequest, WatchResponse>
+}
+
 const defaultCallTimeoutMs = 2_000
+/** Each change of etcd's users and roles makes all tokens stale. */
+const tokenAttempts = 3
+/** A watch may be refused for another reason than its token. */
+const doubtedAfterMs = 5_000
 const defaultPatienceMs = 10_000
 const maxPauseMs = 250
 
@@ -59,11 +72,12 @@ export class EtcdClient {
   readonly #members: readonly { readonly endpoint: string; readonly client: Client }[]
   readonly #onCall: (call: EtcdCall) => void
   readonly #callTimeoutMs: number
+  readonly #login: EtcdLogin | undefined
   #onLeave: (endpoint: string) => void = () => {}
   #current = 0
 
   constructor(
-    { servers, tls = {}, onCall = () => {}, callTimeoutMs = defaultCallTimeoutMs }: EtcdConnection,
+    { servers, tls = {}, user, onCall = () => {}, callTimeoutMs = defaultCallTimeoutMs }: EtcdConnection,
     patienceMs = defaultPatienceMs,
   ) {
     this.patienceMs = patienceMs
@@ -73,12 +87,18 @@ export class EtcdClient {
       return { endpoint, client: new Client(host, trust, { ...channelOptions, ...nameFor(hostname) }) }
     })
     this.#onCall = onCall
+    this.#login = user && new EtcdLogin(user)
     this.#callTimeoutMs = callTimeoutMs
   }
 
   /** Calls the listener with each member that is left. */
   onLeave(listener: (endpoint: string) => void): void {
     this.#onLeave = listener
+  }
+
+  /** Why etcd refuses this server's user; undefined while it does not. */
+  get refusal(): EtcdCallError | undefined {
+    return this.#login?.refusal
   }
 
   /** The member that the next call asks. */
@@ -99,12 +119,37 @@ export class EtcdClient {
     request: Request,
     timeoutMs = this.#callTimeoutMs,
   ): Promise<Response> {
+    const login = this.#login
+    if (login === undefined) return this.#call(method, request, { timeoutMs })
+    await login.ready(this.#authenticate)
+    for (let attempt = 1; ; attempt++) {
+      const { token } = login
+      try {
+        return await this.#call(method, request, { timeoutMs, token })
+      } catch (thrown) {
+        // A call with a token that etcd does not take has no effect.
+        const isStale = thrown instanceof EtcdCallError && isStaleToken(thrown)
+        if (!isStale || attempt === tokenAttempts || !(await login.renewed(token, this.#authenticate))) throw thrown
+      }
+    }
+  }
+
+  readonly #authenticate = async (credentials: Credentials): Promise<string> => {
+    const options = { timeoutMs: this.#callTimeoutMs }
+    return (await this.#call(etcdMethods.authenticate, credentials, options)).token
+  }
+
+  async #call<Request, Response>(
+    method: Method<Request, Response>,
+    request: Request,
+    options: { readonly timeoutMs: number; readonly token?: string | undefined },
+  ): Promise<Response> {
     const { endpoint, client } = this.#member()
     const startedMs = performance.now()
     const report = (failed: boolean) =>
       this.#onCall({ operation: method.operation, durationMs: performance.now() - startedMs, failed })
     try {
-      const response = await unary(client, method, request, timeoutMs)
+      const response = await unary(client, method, request, options)
       report(false)
       return response
     } catch (thrown) {
@@ -131,11 +176,19 @@ export class EtcdClient {
     }
   }
 
-  /** Opens the stream of a watch at the present member. */
-  openWatch(): { readonly endpoint: string; readonly stream: ClientDuplexStream<WatchRequest, WatchResponse> } {
+  /** Opens the stream of a watch at the present member. Rejects with EtcdCallError where etcd gives this server no token. */
+  async openWatch(): Promise<OpenedWatch> {
+    await this.#login?.ready(this.#authenticate)
     const { endpoint, client } = this.#member()
     const { path, encode, decode } = etcdMethods.watch
-    return { endpoint, stream: client.makeBidiStreamRequest(path, encode, decode, needsLeader, {}) }
+    const token = this.#login?.token
+    const metadata = withToken(needsLeader, token)
+    return { endpoint, token, stream: client.makeBidiStreamRequest(path, encode, decode, metadata, {}) }
+  }
+
+  /** Asks for another token when a watch with this one was refused. Rejects with EtcdCallError where etcd gives none. */
+  async doubt(token: string | undefined): Promise<void> {
+    await this.#login?.renewed(token, this.#authenticate, doubtedAfterMs)
   }
 
   close(): void {
@@ -165,11 +218,12 @@ function unary<Request, Response>(
   client: Client,
   { path, encode, decode }: Method<Request, Response>,
   request: Request,
-  timeoutMs: number,
+  { timeoutMs, token }: { readonly timeoutMs: number; readonly token?: string | undefined },
 ): Promise<Response> {
   return new Promise((resolve, reject) => {
     const deadline = Date.now() + timeoutMs
-    client.makeUnaryRequest(path, encode, decode, request, { deadline }, (error, response) => {
+    const metadata = withToken(noMetadata, token)
+    client.makeUnaryRequest(path, encode, decode, request, metadata, { deadline }, (error, response) => {
       if (error) reject(error)
       else if (response === undefined) reject(new Error('an answer without a message'))
       else resolve(response)

@@ -18,7 +18,10 @@ const noSpace = /database space exceeded/
 const tooLarge = /request is too large|larger than max|too many operations/
 const compacted = /revision has been compacted/
 const refusals: readonly number[] = [status.UNAUTHENTICATED, status.PERMISSION_DENIED]
-const refusal = /user name is empty|invalid auth token|authentication failed/
+/** Also the reasons with which etcd cancels a watch, which has no code. */
+const refusal = /user name is empty|invalid auth token|auth store is old|authentication failed|permission denied/
+const wrongPassword = /authentication failed/
+const lacksUser = /user name is empty/
 
 /** The codes with which etcd says that a call had no effect; after any other a write may still happen. */
 const definite: readonly number[] = [
@@ -50,14 +53,27 @@ export function toStoreError(error: EtcdCallError): StoreError {
     const remedy = 'write a smaller object, or raise --max-request-bytes and --max-txn-ops of etcd'
     return new StoreError('write-too-large', `etcd refused a write: ${error.message}`, { ...cause, remedy })
   }
-  if (refusals.includes(error.code) || refusal.test(error.message)) {
-    const remedy = 'check --etcd-certfile and --etcd-keyfile, and the role of that user in etcd'
+  if (isRefusal(error)) {
+    const remedy = refusalRemedy(error.message)
     return new StoreError('store-unreachable', `etcd refused this server: ${error.message}`, { ...cause, remedy })
   }
   return new StoreError('store-unreachable', `etcd gave no answer: ${error.message}`, {
     ...cause,
     remedy: remedyOf(error.message),
   })
+}
+
+/** Tells whether etcd does not know this server's user, or does not allow it what it asked for. */
+export function isRefusal(error: EtcdCallError): boolean {
+  return refusals.includes(error.code) || refusal.test(error.message)
+}
+
+function refusalRemedy(reason: string): string {
+  if (wrongPassword.test(reason)) return 'check --etcd-username and the password in the file of --etcd-password-file'
+  if (lacksUser.test(reason)) {
+    return 'etcd asks for a user: set --etcd-username and --etcd-password-file, or --etcd-certfile and --etcd-keyfile'
+  }
+  return 'the role of this user in etcd needs to read and write all keys below --etcd-prefix: etcdctl role grant-permission ROLE --prefix=true readwrite PREFIX/'
 }
 
 function remedyOf(reason: string): string {

@@ -81,6 +81,7 @@ export class EtcdStore implements Store {
   }
 
   get failure(): StoreError | undefined {
+    if (this.#client.refusal !== undefined) return toStoreError(this.#client.refusal)
     const { outage } = this.#replica.feed
     if (outage === undefined || outage.durationMs < toleratedShare * this.#client.patienceMs) return this.#full
     const error = outage.trouble ?? new EtcdCallError(this.#client.endpoint, 14, 'no connection')

@@ -1,13 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { ClientDuplexStream } from '@grpc/grpc-js'
 import { Backoff } from '../../../loop/backoff.ts'
 import type { Logger } from '../../../observe/logger.ts'
-import { type EtcdClient, toCallError } from './etcd-client.ts'
-import type { EtcdCallError } from './etcd-error.ts'
+import { type EtcdClient, type OpenedWatch, toCallError } from './etcd-client.ts'
+import { type EtcdCallError, isRefusal } from './etcd-error.ts'
 import type { KeySpace } from './key-space.ts'
-import { toNumber, type WatchRequest, type WatchResponse, type WireEvent } from './messages.ts'
-
-type WatchStream = ClientDuplexStream<WatchRequest, WatchResponse>
+import { toNumber, type WatchResponse, type WireEvent } from './messages.ts'
 
 export interface FeedObserver {
   /** Called with all events of one revision, in order of revision, each revision once. */
@@ -33,7 +30,7 @@ export class EventFeed {
   readonly #stopping = new AbortController()
   readonly #backoff = new Backoff({ baseMs: 20, maxMs: 1_000 })
   #revision: number
-  #stream: { readonly endpoint: string; readonly stream: WatchStream } | undefined
+  #stream: OpenedWatch | undefined
   #lostSinceMs: number | undefined = performance.now()
   #trouble: EtcdCallError | undefined
   #loop: Promise<void> = Promise.resolve()
@@ -88,7 +85,7 @@ export class EventFeed {
   async #run(): Promise<void> {
     const { signal } = this.#stopping
     while (!signal.aborted) {
-      const end = await this.#follow()
+      const end = await this.#openAndFollow()
       if (signal.aborted) return
       this.#lostSinceMs ??= performance.now()
       if (end === 'compacted') {
@@ -112,15 +109,30 @@ export class EventFeed {
     }
   }
 
-  /** Follows one member until its stream ends. */
-  #follow(): Promise<'compacted' | 'ended'> {
-    const opened = this.#client.openWatch()
-    const { endpoint, stream } = opened
+  async #openAndFollow(): Promise<'compacted' | 'ended'> {
+    try {
+      return await this.#follow(await this.#client.openWatch())
+    } catch (thrown) {
+      this.#trouble = toCallError(this.#client.endpoint, thrown)
+      this.#report(this.#client.endpoint, this.#trouble.message)
+      return 'ended'
+    }
+  }
+
+  /** Follows one member until its stream ends. Rejects where etcd refuses this server. */
+  async #follow(opened: OpenedWatch): Promise<'compacted' | 'ended'> {
     this.#stream = opened
+    const end = await this.#untilEnd(opened)
+    if (end !== 'refused') return end
+    await this.#client.doubt(opened.token)
+    return 'ended'
+  }
+
+  #untilEnd({ endpoint, stream }: OpenedWatch): Promise<'compacted' | 'refused' | 'ended'> {
     let pending: WireEvent[] = []
     return new Promise((resolve) => {
       const late = setTimeout(() => fail(new Error('it did not begin a watch in time')), openTimeoutMs)
-      const end = (how: 'compacted' | 'ended') => {
+      const end = (how: 'compacted' | 'refused' | 'ended') => {
         clearTimeout(late)
         stream.removeAllListeners()
         stream.on('error', () => {})
@@ -132,7 +144,7 @@ export class EventFeed {
         this.#trouble = toCallError(endpoint, thrown)
         this.#client.leave(endpoint)
         this.#report(endpoint, this.#trouble.message)
-        end('ended')
+        end(isRefusal(this.#trouble) ? 'refused' : 'ended')
       }
       stream.on('error', fail)
       stream.on('end', () => fail(new Error('the member ended the watch')))

@@ -35,8 +35,8 @@ export async function loadPastState(client: EtcdClient, keys: KeySpace): Promise
 }
 
 /** Asks for the oldest revision that can be read: etcd says it only to a watch that begins before it. */
-function readCompactRevision(client: EtcdClient, keys: KeySpace, revision: number): Promise<number | undefined> {
-  const { stream } = client.openWatch()
+async function readCompactRevision(client: EtcdClient, keys: KeySpace, revision: number): Promise<number | undefined> {
+  const { stream } = await client.openWatch()
   return new Promise((resolve) => {
     const end = (found: number | undefined) => {
       clearTimeout(late)

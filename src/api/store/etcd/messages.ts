@@ -95,6 +95,11 @@ export interface StatusResponse {
   readonly version: string
 }
 
+export interface Credentials {
+  readonly name: string
+  readonly password: string
+}
+
 type Fields = Readonly<Record<string, readonly [type: string, id: number]>>
 
 function message(fields: Fields, oneofs: Readonly<Record<string, readonly string[]>> = {}): protobuf.IType {
@@ -164,6 +169,8 @@ const root = protobuf.Root.fromJSON({
       fragment: ['bool', 7],
       events: ['repeated Event', 11],
     }),
+    AuthenticateRequest: message({ name: ['string', 1], password: ['string', 2] }),
+    AuthenticateResponse: message({ token: ['string', 2] }),
     StatusRequest: message({}),
     StatusResponse: message({ version: ['string', 2] }),
   },
@@ -202,6 +209,10 @@ export const etcdMethods = {
     'CompactionResponse',
   ]),
   watch: method<WatchRequest, WatchResponse>('/etcdserverpb.Watch/Watch', 'watch', ['WatchRequest', 'WatchResponse']),
+  authenticate: method<Credentials, { readonly token: string }>('/etcdserverpb.Auth/Authenticate', 'authenticate', [
+    'AuthenticateRequest',
+    'AuthenticateResponse',
+  ]),
   status: method<object, StatusResponse>('/etcdserverpb.Maintenance/Status', 'status', [
     'StatusRequest',
     'StatusResponse',
