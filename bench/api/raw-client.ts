@@ -49,15 +49,20 @@ export class RawClient {
     return pending.answer
   }
 
-  /** Calls back for every line of a watch, with the time at which it came. */
-  watch(path: string, onLine: (nowMs: number) => void): void {
+  /** Calls back for every line of a watch, with the time at which its end came. */
+  watch(path: string, onLine: (nowMs: number, line: Buffer) => void): void {
     let previous = 0
-    this.#socket.on('data', (data: Buffer) => {
+    let rest: Buffer | undefined
+    this.#socket.on('data', (received: Buffer) => {
       const nowMs = performance.now()
-      for (let at = data.indexOf(lineFeed); at !== -1; at = data.indexOf(lineFeed, at + 1)) {
+      const data = rest === undefined ? received : Buffer.concat([rest, received])
+      let start = 0
+      for (let at = data.indexOf(lineFeed); at !== -1; at = data.indexOf(lineFeed, start)) {
         // Other line ends are those of HTTP.
-        if ((at === 0 ? previous : data[at - 1]) !== carriageReturn) onLine(nowMs)
+        if ((at === 0 ? previous : data[at - 1]) !== carriageReturn) onLine(nowMs, data.subarray(start, at))
+        start = at + 1
       }
+      rest = start === data.length ? undefined : data.subarray(start)
       previous = data.at(-1) ?? previous
     })
     this.#socket.write(`GET ${path} HTTP/1.1\r\nhost: ${this.#host}${headEnd}`, 'latin1')

@@ -13,6 +13,8 @@ const leaseIntervalMs = 10_000
 const statusIntervalMs = 5 * 60_000
 const connectingAtOnce = 20
 const leases = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases'
+/** Each change gives its endpoint a name with the number of the change. */
+const changeMark = '"hostname":"change-'
 const mergePatch = 'application/merge-patch+json'
 
 /** When each change of a slice came to each agent, by the number of the change and that of the server. */
@@ -31,16 +33,24 @@ async function openWatch(node: SimulatedNode, { path, holds }: AgentWatch, held:
   const isMeasured = holds === 'slices'
   const ready = Promise.withResolvers<void>()
   let count = 0
-  client.watch(`${path}${path.includes('?') ? '&' : '?'}watch=1`, (nowMs) => {
+  client.watch(`${path}${path.includes('?') ? '&' : '?'}watch=1`, (nowMs, line) => {
     count += 1
     if (count === initial) ready.resolve()
     if (count <= initial) return
     events += 1
-    if (isMeasured) seenMs[count - initial - 1]?.[node.server]?.push(nowMs)
+    if (isMeasured) seenMs[changeOf(line)]?.[node.server]?.push(nowMs)
   })
   if (initial === 0) ready.resolve()
   await ready.promise
   watches += 1
+}
+
+/** Returns the number of the change that an event shows; -1 for one that another program made. */
+function changeOf(line: Buffer): number {
+  const at = line.indexOf(changeMark)
+  return at === -1
+    ? -1
+    : Number.parseInt(line.toString('latin1', at + changeMark.length, at + changeMark.length + 9), 10)
 }
 
 async function keepNode(node: SimulatedNode, place: number): Promise<void> {
@@ -97,7 +107,11 @@ async function change(seconds: number, perSecond: number): Promise<AgentsFigures
     const number = index % services
     const path = `/apis/discovery.k8s.io/v1/namespaces/default/endpointslices/web-${number}`
     const endpoints = [
-      { addresses: [`198.18.${written % 250}.${number % 250}`], conditions: { ready: index % 2 === 0 } },
+      {
+        addresses: [`198.18.${written % 250}.${number % 250}`],
+        conditions: { ready: index % 2 === 0 },
+        hostname: `change-${written - 1}`,
+      },
     ]
     const { code } = await client.send('PATCH', path, JSON.stringify({ endpoints }), mergePatch)
     if (code !== 200) throw new Error(`a change was answered with ${code}`)
