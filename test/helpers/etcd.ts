@@ -109,6 +109,19 @@ export class EtcdCluster implements AsyncDisposable {
     return spawnSync('etcdctl', ['--endpoints', this.servers[index] ?? '', ...trust, ...words], options)
   }
 
+  /** Replaces the data of the only member by a snapshot and starts it again. */
+  async restore(snapshot: string): Promise<void> {
+    await this.kill(0)
+    const data = join(this.#folder, 'm0')
+    rmSync(data, { recursive: true, force: true })
+    const [peer = ''] = this.#peers
+    const place = ['--name', 'm0', '--initial-cluster', `m0=${peer}`, '--initial-advertise-peer-urls', peer]
+    const { status } = this.etcdctl(['snapshot', 'restore', snapshot, '--data-dir', data, ...place])
+    if (status !== 0) throw new Error('the snapshot was not restored')
+    this.startMember(0)
+    await this.ready(0)
+  }
+
   signal(index: number, signal: NodeJS.Signals): void {
     this.#members[index]?.kill(signal)
   }

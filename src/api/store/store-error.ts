@@ -9,7 +9,7 @@ export type StoreErrorCode =
   | 'invalid-write'
   /** No space is left on the disk: nothing of the write is stored, and the store takes writes again once there is space. */
   | 'store-full'
-  /** The disk refused a write: the store is read-only from now on. */
+  /** The disk refused a write, or etcd has gone back to an older state: the store is read-only until it is opened again. */
   | 'store-failed'
   /** No member of etcd answers, or none that reaches most others; nothing of a write is stored. */
   | 'store-unreachable'

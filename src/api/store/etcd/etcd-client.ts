@@ -9,6 +9,7 @@ import {
   credentials,
   Metadata,
   type ServiceError,
+  status,
 } from '@grpc/grpc-js'
 import { EtcdCallError, isPassing, toStoreError } from './etcd-error.ts'
 import { EtcdLogin, type EtcdUser, isStaleToken, noMetadata, withToken } from './etcd-login.ts'
@@ -59,6 +60,8 @@ const channelOptions = {
   'grpc.max_reconnect_backoff_ms': 1_000,
   'grpc.max_receive_message_length': -1,
   'grpc.max_send_message_length': -1,
+  // The library would keep each message for a second attempt, of which it makes none without a policy.
+  'grpc.enable_retries': 0,
 }
 
 /** A member without a leader ends a watch that has this, so that it goes on at another one. */
@@ -221,13 +224,18 @@ function unary<Request, Response>(
   { timeoutMs, token }: { readonly timeoutMs: number; readonly token?: string | undefined },
 ): Promise<Response> {
   return new Promise((resolve, reject) => {
-    const deadline = Date.now() + timeoutMs
     const metadata = withToken(noMetadata, token)
-    client.makeUnaryRequest(path, encode, decode, request, metadata, { deadline }, (error, response) => {
+    const call = client.makeUnaryRequest(path, encode, decode, request, metadata, {}, (error, response) => {
+      clearTimeout(late)
       if (error) reject(error)
       else if (response === undefined) reject(new Error('an answer without a message'))
       else resolve(response)
     })
+    // A deadline of the library costs a third of the whole call.
+    const late = setTimeout(() => {
+      reject(Object.assign(new Error(`no answer within ${timeoutMs} ms`), { code: status.DEADLINE_EXCEEDED }))
+      call.cancel()
+    }, timeoutMs)
   })
 }
 

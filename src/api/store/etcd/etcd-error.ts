@@ -42,6 +42,11 @@ export function isCompacted(thrown: unknown): boolean {
   return thrown instanceof EtcdCallError && compacted.test(thrown.message)
 }
 
+/** Tells whether etcd has the alarm NOSPACE, under which it takes nothing that puts a key. */
+export function isNoSpace(thrown: unknown): boolean {
+  return thrown instanceof EtcdCallError && noSpace.test(thrown.message)
+}
+
 /** Returns the error of the store for a failed call. */
 export function toStoreError(error: EtcdCallError): StoreError {
   const cause = { object: `etcd ${error.endpoint}`, cause: error }
@@ -83,7 +88,7 @@ function remedyOf(reason: string): string {
   if (/self.signed|unable to (get|verify)|certificate|UNABLE_TO/i.test(reason)) {
     return 'check --etcd-cafile: the CA that signed the certificates of the etcd members'
   }
-  if (/leader|timed out|Deadline/i.test(reason)) {
+  if (/leader|timed out|Deadline|no answer within/i.test(reason)) {
     return 'most members of etcd must run and reach each other: etcdctl endpoint status --cluster'
   }
   return 'check --etcd-servers, and whether these members of etcd run'

@@ -9,7 +9,7 @@ import { assertSensible } from '../store-write.ts'
 import type { StoredLengths } from '../stored-lengths.ts'
 import type { RangeOptions } from '../versioned-keys.ts'
 import type { EtcdClient } from './etcd-client.ts'
-import { EtcdCallError, isCompacted, toStoreError } from './etcd-error.ts'
+import { EtcdCallError, isCompacted, isNoSpace, toStoreError } from './etcd-error.ts'
 import type { KeySpace } from './key-space.ts'
 import { textOf } from './load-etcd.ts'
 import { deletionOf, equalModRevision, etcdMethods, putOf, toNumber } from './messages.ts'
@@ -81,6 +81,7 @@ export class EtcdStore implements Store {
   }
 
   get failure(): StoreError | undefined {
+    if (this.#replica.lost !== undefined) return this.#replica.lost
     if (this.#client.refusal !== undefined) return toStoreError(this.#client.refusal)
     const { outage } = this.#replica.feed
     if (outage === undefined || outage.durationMs < toleratedShare * this.#client.patienceMs) return this.#full
@@ -117,7 +118,7 @@ export class EtcdStore implements Store {
     try {
       const result = await pending
       if (result.kind === 'conflict') return result
-      this.#full = undefined
+      if (writes.some(({ kind }) => kind === 'put')) this.#full = undefined
       this.#onCommit({ writes: writes.length, groupSize: 1, durationMs: performance.now() - startedMs })
       return result
     } catch (thrown) {
@@ -148,7 +149,7 @@ export class EtcdStore implements Store {
     const isOthersTurn = compaction !== undefined && compaction.server !== this.#server
     if (isOthersTurn && performance.now() - compaction.atMs < otherServersTurnMs) return
     try {
-      await this.#decideCompaction(revision)
+      await this.#decideCompaction(revision).catch(unlessFull)
       await this.#client.untilAnswered(etcdMethods.compact, { revision: this.#keys.toWireRevision(revision) })
     } catch (thrown) {
       if (isCompacted(thrown)) return
@@ -202,6 +203,12 @@ export class EtcdStore implements Store {
   }
 
   #assertOpen(): void {
+    if (this.#replica.lost !== undefined) throw this.#replica.lost
     if (this.#closing !== undefined) throw new StoreError('store-closed', 'the store is closed')
   }
+}
+
+/** etcd without space does not take the decision; to forget history there is what makes room, and other servers forget theirs later. */
+function unlessFull(thrown: unknown): void {
+  if (!isNoSpace(thrown)) throw thrown
 }

@@ -28,8 +28,15 @@ export class ReadIndex {
 
   #ask(): Promise<number> {
     this.#next = undefined
-    const answer = readRevision(this.#client, this.#keys)
+    const answer = this.#readRevision()
     this.#asking = answer.catch(() => {})
     return answer
+  }
+
+  async #readRevision(): Promise<number> {
+    const known = this.#replica.state.revision
+    const revision = await readRevision(this.#client, this.#keys)
+    this.#replica.assertForward(known, revision)
+    return revision
   }
 }

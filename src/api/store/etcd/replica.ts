@@ -53,6 +53,7 @@ export class Replica {
   #suspectedMs = 0
   #stallMs = stallMs
   #isClosed = false
+  #lost: StoreError | undefined
 
   constructor(parts: {
     readonly client: EtcdClient
@@ -92,6 +93,24 @@ export class Replica {
     return this.#compaction
   }
 
+  /** Set once etcd has turned out to be older than this state, which then is of no use any more. */
+  get lost(): StoreError | undefined {
+    return this.#lost
+  }
+
+  /**
+   * Compares an answer of etcd with the revision that this state had when etcd was asked. An earlier one means that etcd was restored from a
+   * snapshot under this server: what follows there is another history. Throws StoreError `store-failed`.
+   */
+  assertForward(known: number, answered: number): void {
+    if (this.#lost === undefined && answered < known) {
+      this.#lost = wentBack(known, answered)
+      this.#log.error('etcd holds an older state than this server: restart it', { known, answered })
+      void this.close()
+    }
+    if (this.#lost !== undefined) throw this.#lost
+  }
+
   /** Registers a commit before it is sent. */
   expect(id: string): ExpectedCommit {
     const { promise: seen, resolve } = Promise.withResolvers<number>()
@@ -110,7 +129,7 @@ export class Replica {
    */
   async reached(revision: number, origin: 'own' | 'any' = 'any', limitMs = this.#client.patienceMs): Promise<void> {
     if (this.#state.revision >= revision) return
-    if (this.#isClosed) throw closed()
+    if (this.#isClosed) throw this.#lost ?? closed()
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     const waiter = { revision, resolve, reject }
     this.#waiters.add(waiter)
@@ -136,7 +155,7 @@ export class Replica {
 
   async close(): Promise<void> {
     this.#isClosed = true
-    for (const { reject } of this.#waiters) reject(closed())
+    for (const { reject } of this.#waiters) reject(this.#lost ?? closed())
     await this.feed.stop()
     this.watchers.closeAll()
   }
@@ -243,6 +262,13 @@ export function parseCompaction(text: string): readonly [compactRevision: number
 function behind(revision: number): StoreError {
   return new StoreError('store-unreachable', `this server has not got the changes of etcd up to revision ${revision}`, {
     remedy: 'check whether the members of --etcd-servers run and reach each other',
+  })
+}
+
+function wentBack(known: number, answered: number): StoreError {
+  return new StoreError('store-failed', `etcd is at revision ${answered}, this server has seen ${known}`, {
+    remedy:
+      'etcd was restored from a snapshot: restart all servers; clients list again where it was restored with --bump-revision and --mark-compacted',
   })
 }
 

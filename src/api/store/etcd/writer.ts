@@ -1,7 +1,7 @@
 import type { CommitResult, StoreWrite } from '../store-entries.ts'
 import { StoreError } from '../store-error.ts'
 import type { EtcdClient } from './etcd-client.ts'
-import { EtcdCallError, isPassing, toStoreError } from './etcd-error.ts'
+import { EtcdCallError, isNoSpace, isPassing, toStoreError } from './etcd-error.ts'
 import type { KeySpace } from './key-space.ts'
 import {
   deletionOf,
@@ -11,6 +11,7 @@ import {
   type RevisionCompare,
   type TxnOperation,
   type TxnRequest,
+  type TxnResponse,
 } from './messages.ts'
 import type { ExpectedCommit, Replica } from './replica.ts'
 
@@ -101,12 +102,38 @@ export class Writer {
 
   async #send(commit: Commit, fence: number): Promise<Attempt> {
     try {
-      const answer = await this.#client.once(etcdMethods.txn, this.#toTxn(commit, fence))
-      return { kind: 'answered', succeeded: answer.succeeded, revision: this.#keys.revisionOf(answer.header.revision) }
+      const known = this.#replica.state.revision
+      const answer = await this.#ask(commit, fence)
+      const revision = this.#keys.revisionOf(answer.header.revision)
+      this.#assertForward(known, revision, answer.succeeded)
+      return { kind: 'answered', succeeded: answer.succeeded, revision }
     } catch (thrown) {
       if (!(thrown instanceof EtcdCallError)) throw thrown
       if (!isPassing(thrown)) throw toStoreError(thrown)
       return { kind: 'unknown' }
+    }
+  }
+
+  #assertForward(known: number, revision: number, succeeded: boolean): void {
+    try {
+      this.#replica.assertForward(known, revision)
+    } catch (cause) {
+      if (!succeeded) throw cause
+      throw new StoreError('outcome-unknown', 'etcd took a write in an older state than this server has seen', {
+        cause,
+      })
+    }
+  }
+
+  /** Deletions go without the mark where etcd has no space left: they are what makes room. */
+  async #ask(commit: Commit, fence: number): Promise<TxnResponse> {
+    const txn = this.#toTxn(commit, fence)
+    try {
+      return await this.#client.once(etcdMethods.txn, txn)
+    } catch (thrown) {
+      const mayGo = isNoSpace(thrown) && commit.writes.every(({ kind }) => kind === 'delete')
+      if (!mayGo) throw thrown
+      return this.#client.once(etcdMethods.txn, { ...txn, success: txn.success.slice(0, -1) })
     }
   }
 
