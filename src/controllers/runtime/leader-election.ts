@@ -21,8 +21,10 @@ const defaultLeaseMs = 15_000
 
 /** Returns the timing for a lease duration, in the proportions of Kubernetes: 15 s, 10 s and 2 s; a leader renews every 5 s. */
 export function timingOfLease(leaseMs: number): ElectionTiming {
-  const settleMs = Math.min(1_000, leaseMs / 15)
-  return { leaseMs, renewDeadlineMs: (leaseMs * 2) / 3, renewMs: leaseMs / 3, retryMs: (leaseMs * 2) / 15, settleMs }
+  // Time limits are whole milliseconds: Node refuses others.
+  const share = (part: number) => Math.round(leaseMs * part)
+  const settleMs = Math.min(1_000, share(1 / 15))
+  return { leaseMs, renewDeadlineMs: share(2 / 3), renewMs: share(1 / 3), retryMs: share(2 / 15), settleMs }
 }
 
 export interface ElectionOptions {

@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type ElectionOptions, LeaderElection } from '../../../../src/controllers/runtime/leader-election.ts'
+import {
+  type ElectionOptions,
+  LeaderElection,
+  timingOfLease,
+} from '../../../../src/controllers/runtime/leader-election.ts'
 import type { HeldLease, LeaseLock, LeaseSpec } from '../../../../src/controllers/runtime/lease-lock.ts'
 import { silentLogger } from '../../../../src/observe/index.ts'
 import { until } from '../../../helpers/until.ts'
@@ -163,4 +167,14 @@ describe('leader election', () => {
     await leader.stop(forever)
     assert.equal(lock.held?.spec.holderIdentity, 'thief')
   })
+})
+
+test('The times of every lease duration are whole milliseconds, which Node asks of a time limit.', async () => {
+  for (let leaseMs = 1_000; leaseMs <= 60_000; leaseMs += 1_000) {
+    for (const [name, value] of Object.entries(timingOfLease(leaseMs))) {
+      assert.ok(Number.isInteger(value) && value > 0, `${name} of ${leaseMs} ms is ${value}`)
+    }
+    const { renewDeadlineMs, renewMs, retryMs } = timingOfLease(leaseMs)
+    assert.ok(retryMs < renewMs && renewMs < renewDeadlineMs && renewDeadlineMs < leaseMs)
+  }
 })
