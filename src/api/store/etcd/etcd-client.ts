@@ -99,7 +99,7 @@ export class EtcdClient {
     this.#onLeave = listener
   }
 
-  /** Why etcd refuses this server's user; undefined while it does not. */
+  /** The answer with which etcd refuses this server's user; undefined while it does not. */
   get refusal(): EtcdCallError | undefined {
     return this.#login?.refusal
   }

@@ -37,7 +37,7 @@ export class EtcdLogin {
     this.#user = user
   }
 
-  /** Why etcd gave no token when it was asked last; undefined when it did. */
+  /** The refusal of etcd when it was asked for a token last; undefined when it gave one. */
   get refusal(): EtcdCallError | undefined {
     return this.#refusal
   }
