@@ -34,15 +34,21 @@ export function mergeKeyedItems(
   return [...merged.values()].flat()
 }
 
-/** Returns the items in the wanted order; each item that the order does not name stays before the item that followed it. */
+/**
+ * Returns the items in the wanted order; each item that the order does not name stays before the item that followed it.
+ * An item that `earlier` does not have has no place of its own: it comes as soon as the order names it.
+ */
 export function arrangeItems(
   items: readonly Json[],
   order: readonly Json[],
   mergeKey: string | undefined,
+  earlier: readonly Json[] = items,
 ): readonly Json[] {
   const groups = groupByKey(items, mergeKey)
-  const wanted = order.map((item) => keyOf(item, mergeKey))
-  return interleave([...groups.keys()], wanted).flatMap((key) => groups.get(key) ?? [])
+  const placed = new Set(earlier.map((item) => keyOf(item, mergeKey)))
+  const wanted = order.map((item) => keyOf(item, mergeKey)).filter((key) => groups.has(key))
+  const present = [...groups.keys()].filter((key) => placed.has(key))
+  return interleave(present, wanted).flatMap((key) => groups.get(key) ?? [])
 }
 
 function groupByKey(items: readonly Json[], mergeKey: string | undefined): Map<string, readonly Json[]> {

@@ -38,9 +38,11 @@ function mergeField(schema: Schema | undefined, original: Json | undefined, patc
   if (!isMerged || !Array.isArray(patch)) return plainValue(patch)
   const items = Array.isArray(original) ? (original as readonly Json[]) : []
   const mergeKey = schema?.patchMergeKey
-  if (mergeKey === undefined) return mergePrimitives(items, patch as readonly Json[])
+  const changes = patch as readonly Json[]
+  if (mergeKey === undefined) return arrangeItems(mergePrimitives(items, changes), changes, undefined, items)
   const mergeItem = (present: JsonObject, change: JsonObject) => mergeMaps(schema?.items, present, change)
-  return mergeKeyedItems(mergeKey, items, patch as readonly Json[], mergeItem)
+  const named = changes.filter((change) => !isJsonObject(change) || directiveOf(change) === undefined)
+  return arrangeItems(mergeKeyedItems(mergeKey, items, changes, mergeItem), named, mergeKey, items)
 }
 
 /** Checks whether a field merges: maps do unless they have `replace`, lists only where their schema has `merge`. */

@@ -45,7 +45,23 @@ describe('strategic merge patch', () => {
       { items: [{ name: 'y', value: '9' }] },
       { items: [document.items[0], { name: 'y', value: '9' }, document.items[2]] },
     ],
-    ['a new item is added', { items: [{ name: 'n' }] }, { items: [...document.items, { name: 'n' }] }],
+    // apimachinery's StrategicMergePatch gives the same order for these four.
+    ['a new item comes first', { items: [{ name: 'n' }] }, { items: [{ name: 'n' }, ...document.items] }],
+    [
+      'a new item behind a known one stays behind it',
+      { items: [{ name: 'y' }, { name: 'n' }] },
+      { items: [document.items[0], document.items[1], { name: 'n' }, document.items[2]] },
+    ],
+    [
+      'items come in the order of the patch',
+      { items: [{ name: 'z' }, { name: 'x' }] },
+      { items: [document.items[1], document.items[2], document.items[0]] },
+    ],
+    [
+      'new items around a deleted one come first',
+      { items: [{ name: 'n' }, { name: 'x', $patch: 'delete' }, { name: 'm' }] },
+      { items: [{ name: 'n' }, { name: 'm' }, document.items[1], document.items[2]] },
+    ],
     [
       '$patch delete removes an item',
       { items: [{ name: 'y', $patch: 'delete' }] },
@@ -56,14 +72,14 @@ describe('strategic merge patch', () => {
     [
       'lists within items merge too',
       { items: [{ name: 'x', tags: ['q'] }] },
-      { items: [{ name: 'x', value: '1', tags: ['p', 'q'] }, ...document.items.slice(1)] },
+      { items: [{ name: 'x', value: '1', tags: ['q', 'p'] }, ...document.items.slice(1)] },
     ],
     [
       'the order of items is set, others stay before those they stood before',
       { '$setElementOrder/items': [{ name: 'z' }, { name: 'x' }] },
       { items: [document.items[0], document.items[1], document.items[2]].toSorted((l, r) => order(l) - order(r)) },
     ],
-    ['primitives are a union', { tags: ['b', 'd', 'd'] }, { tags: ['a', 'b', 'c', 'd'] }],
+    ['primitives are a union', { tags: ['b', 'd', 'd'] }, { tags: ['a', 'b', 'd', 'c'] }],
     ['$deleteFromPrimitiveList removes', { '$deleteFromPrimitiveList/tags': ['a', 'x'] }, { tags: ['b', 'c'] }],
     [
       'primitives are ordered',
