@@ -3,7 +3,13 @@ import type { User } from '../identity.ts'
 import { storeKey } from '../resources/keys.ts'
 import type { Store } from '../store/index.ts'
 import type { TokenAuthenticator } from './authenticate.ts'
-import { type BoundObject, type ServiceAccountIdentity, type TokenIssuer, userNameOf } from './token-issuer.ts'
+import {
+  type BoundObject,
+  type ServiceAccountIdentity,
+  type TokenClaims,
+  type TokenIssuer,
+  userNameOf,
+} from './token-issuer.ts'
 
 /** The time for which the token of an object under deletion stays valid. */
 const deletionLeewayMs = 60_000
@@ -19,7 +25,7 @@ export function serviceAccountTokens(issuer: TokenIssuer, store: Store, now: () 
     const given = new Set(claims.audiences)
     const met = wanted.filter((audience) => given.has(audience))
     if (met.length === 0 || !(await isAllThere(store, claims.identity, now()))) return undefined
-    return { user: userOf(claims.identity), audiences: met }
+    return { user: { ...userOf(claims.identity), extra: extraOf(claims) }, audiences: met }
   }
 }
 
@@ -27,6 +33,14 @@ export function userOf(identity: ServiceAccountIdentity): User {
   const { namespace, serviceaccount } = identity
   const groups = ['system:serviceaccounts', `system:serviceaccounts:${namespace}`, 'system:authenticated']
   return { name: userNameOf(identity), uid: serviceaccount.uid, groups }
+}
+
+/** Returns which token it is, and the Pod and Node that it is bound to, by the keys that every cluster has (KEP-4193). */
+function extraOf({ id, identity: { pod, node } }: TokenClaims): Readonly<Record<string, readonly string[]>> {
+  const prefix = 'authentication.kubernetes.io'
+  const bound = (what: string, object: BoundObject | undefined) =>
+    object === undefined ? {} : { [`${prefix}/${what}-name`]: [object.name], [`${prefix}/${what}-uid`]: [object.uid] }
+  return { [`${prefix}/credential-id`]: [`JTI=${id}`], ...bound('pod', pod), ...bound('node', node) }
 }
 
 async function isAllThere(store: Store, identity: ServiceAccountIdentity, now: Date): Promise<boolean> {

@@ -9,6 +9,11 @@ const pods = '/api/v1/namespaces/default/pods'
 const whoami = '/apis/authentication.k8s.io/v1/selfsubjectreviews'
 const review = '/apis/authentication.k8s.io/v1/tokenreviews'
 
+/** The claims of a token, its signature not checked. */
+function claimsOf(token: string) {
+  return JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString())
+}
+
 function pod(name: string, serviceAccountName: string, nodeName = 'node-1') {
   return { metadata: { name }, spec: { serviceAccountName, nodeName, containers: [{ name: 'c', image: 'i' }] } }
 }
@@ -40,6 +45,7 @@ describe('tokens of service accounts', () => {
       username: 'system:serviceaccount:default:web',
       groups: ['system:serviceaccounts', 'system:serviceaccounts:default', 'system:authenticated'],
       uid: account.metadata.uid,
+      extra: { 'authentication.kubernetes.io/credential-id': [`JTI=${claimsOf(body.status.token).jti}`] },
     })
   })
 
