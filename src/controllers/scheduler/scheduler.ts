@@ -20,6 +20,16 @@ import { isMakingRoom, type Preemption, planPreemption } from './preemption.ts'
 /** The name of this scheduler. It also places pods that name no scheduler. */
 const schedulerName = 'default-scheduler'
 
+/** Returns the patch that says why a pod is about to be deleted; its Job, for one, reads that. */
+function markOf({ metadata: { uid, resourceVersion }, status }: Pod) {
+  const message = `${schedulerName}: preempting to accommodate a higher priority pod`
+  const change = { type: 'DisruptionTarget', status: 'True', reason: 'PreemptionByScheduler', message } as const
+  return {
+    metadata: { uid, resourceVersion },
+    status: { conditions: withCondition(status.conditions, change, Date.now()) },
+  }
+}
+
 /** The single key of the queue: each pass places all waiting pods. */
 const everything = 'pods'
 
@@ -180,6 +190,7 @@ class Scheduler {
       events.record(subjectOf(victim), 'Normal', 'Preempted', `Preempted by ${namespace}/${name} on node ${node}`)
       const { name: victimName, namespace: victimNamespace = 'default', uid: victimUid } = victim.metadata
       const ref = { resource: podType.resource, namespace: victimNamespace, name: victimName }
+      await orAbsent(caches.writer(podType).patch(victim, { kind: 'merge', patch: markOf(victim) }, signal, 'status'))
       await orAbsent(client.delete(ref, { uid: victimUid, signal }))
     }
   }

@@ -12,7 +12,7 @@ import { restAfterPass } from '../runtime/work-queue.ts'
 import { planDaemonSet } from './daemon-set/plan.ts'
 import { planDeployment } from './deployment/plan.ts'
 import { eventOfWrite } from './events.ts'
-import type { Plan } from './plan.ts'
+import type { FailedWrite, Plan } from './plan.ts'
 import { Children, ownersOf } from './relations.ts'
 import { planReplicaSet } from './replica-set/plan.ts'
 import type { Deployment, ReplicaSet } from './shapes.ts'
@@ -55,15 +55,22 @@ function workload<T extends CachedObject>(kit: BaseContext, parts: WorkloadParts
       const object = cache.get(key)
       if (object === undefined) return undefined
       const startedMs = performance.now()
-      const { writes, againInMs } = parts.plan(object)
+      const { writes, againInMs, afterFailure } = parts.plan(object)
       const busyMs = performance.now() - startedMs
       const { apiVersion, kind } = parts.type
       const subject = { apiVersion, kind, metadata: object.metadata }
+      let failed: FailedWrite | undefined
       const onOutcome: WriteTarget['onOutcome'] = (write, outcome) => {
         const event = eventOfWrite(subject, write, outcome)
         if (event !== undefined) events.record(subject, event.type, event.reason, event.message)
+        if (outcome.kind === 'failed') failed ??= { write, error: outcome.error }
       }
-      await applyWrites({ ...target, onOutcome }, writes, signal)
+      try {
+        await applyWrites({ ...target, onOutcome }, writes, signal)
+      } catch (error) {
+        if (failed !== undefined) await applyWrites(target, afterFailure?.(failed) ?? [], signal)
+        throw error
+      }
       return { againInMs, busyMs }
     },
     rest: restAfterPass,

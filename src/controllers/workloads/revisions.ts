@@ -4,7 +4,7 @@ import type { PodTemplate } from '../objects/parts.ts'
 import { nameOf, type Write } from '../objects/writes.ts'
 import { appsVersion, controllerRevisionsResource } from './kinds.ts'
 import type { ControllerRevision } from './shapes.ts'
-import { hashTemplate, withoutEmptyMetadata } from './template.ts'
+import { canonicalJson, hashTemplate, withoutEmptyMetadata } from './template.ts'
 
 /**
  * The wanted revision of a StatefulSet or DaemonSet, and the writes that keep the history for `kubectl rollout
@@ -73,7 +73,8 @@ function createRevision(
       ownerReferences: [controllerReference(owner)],
     },
     revision,
-    data: { spec: { template: { ...withoutEmptyMetadata(template), $patch: 'replace' } } },
+    // Clients compare the text with one that they make, with the fields in the order of their names.
+    data: JSON.parse(canonicalJson({ spec: { template: { ...withoutEmptyMetadata(template), $patch: 'replace' } } })),
   }
   return { verb: 'create', resource: controllerRevisionsResource, object: object as unknown as ApiObject }
 }

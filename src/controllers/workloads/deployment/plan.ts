@@ -8,7 +8,9 @@ import type { Deployment, ReplicaSet } from '../shapes.ts'
 import { statusWrites } from '../status-write.ts'
 import { canonicalJson, hashTemplate, templateHashLabel, withoutEmptyMetadata } from '../template.ts'
 import {
+  compareRevisions,
   desiredReplicasAnnotation,
+  highestOf,
   historyAnnotations,
   inheritedAnnotations,
   nextRevision,
@@ -89,7 +91,7 @@ function stepWrites(rollout: Rollout, pods: readonly Pod[]): readonly Write[] {
  */
 function revisionWrites({ deployment, newest, old }: Rollout): readonly Write[] {
   if (newest === undefined) return []
-  const revision = Math.max(revisionOf(newest), nextRevision(old))
+  const revision = highestOf([revisionOf(newest), nextRevision(old)])
   const wanted = { ...inheritedAnnotations(deployment, revision), ...historyAnnotations(newest, revision) }
   return [
     ...annotationWrites(replicaSetsResource, newest, wanted),
@@ -212,7 +214,7 @@ function historyWrites(rollout: Rollout): readonly Write[] {
   const kept = old.filter(({ metadata }) => metadata.deletionTimestamp === undefined)
   const surplus = kept.length - deployment.spec.revisionHistoryLimit
   return kept
-    .toSorted((one, other) => revisionOf(one) - revisionOf(other))
+    .toSorted(compareRevisions)
     .slice(0, Math.max(0, surplus))
     .filter(isEmpty)
     .map((set) => ({ verb: 'delete', target: nameOf(replicaSetsResource, set), uid: set.metadata.uid }))

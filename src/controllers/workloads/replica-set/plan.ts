@@ -1,5 +1,8 @@
+import type { JsonObject } from '../../../model/api-object.ts'
+import { describeError } from '../../../model/errors.ts'
 import { claimChildren } from '../../objects/claim.ts'
-import type { ControlledObject } from '../../objects/parts.ts'
+import { findCondition, withCondition, withoutCondition } from '../../objects/conditions.ts'
+import type { Condition, ControlledObject } from '../../objects/parts.ts'
 import { isActive, isAvailable, isReady, nextAvailableInMs, type Pod } from '../../objects/pod.ts'
 import { nameOf, podsResource, type ResourceName, type Write } from '../../objects/writes.ts'
 import { inDeletionOrder } from '../deletion-order.ts'
@@ -37,11 +40,27 @@ export function planReplicaSet({ type, set, pods, deletionCostAnnotation, nowMs 
   const active = claim.mine.filter(isActive)
   const isLeaving = set.metadata.deletionTimestamp !== undefined
   const scaling = isLeaving ? [] : scalePods(owner, active, deletionCostAnnotation)
-  const status = statusWrites(type.resource, owner, statusOf(set, active, nowMs))
+  const counts = statusOf(set, active, nowMs)
+  const conditions = scaling.length > 0 ? set.status.conditions : withoutCondition(set.status.conditions, failureType)
+  const writeStatus = (conditions: readonly Condition[]) =>
+    statusWrites(type.resource, owner, { ...counts, conditions: conditions as unknown as readonly JsonObject[] })
   return {
-    writes: [...claim.writes, ...scaling, ...status],
+    writes: [...claim.writes, ...scaling, ...writeStatus(conditions)],
+    afterFailure: ({ write, error }) =>
+      write.verb === 'patch' ? [] : writeStatus(withFailure(set, write.verb, error, nowMs)),
     againInMs: nextAvailableInMs(active, set.spec.minReadySeconds, nowMs),
   }
+}
+
+const failureType = 'ReplicaFailure'
+
+/** Returns the conditions with the failure. One that was there stays: its message may have the name of another pod. */
+function withFailure({ status }: ReplicaSet, verb: 'create' | 'delete', error: unknown, nowMs: number) {
+  const reason = verb === 'create' ? 'FailedCreate' : 'FailedDelete'
+  const known = findCondition(status.conditions, failureType)
+  if (known?.status === 'True' && known.reason === reason) return status.conditions
+  const change = { type: failureType, status: 'True', reason, message: describeError(error) } as const
+  return withCondition(status.conditions, change, nowMs)
 }
 
 type OwningSet = ReplicaSet & Pick<ReplicaKind, 'apiVersion' | 'kind'>

@@ -102,9 +102,17 @@ describe('the scheduler', () => {
       async () => (await read('worth-5-too')).status.conditions?.[0]?.reason === 'Unschedulable',
       30_000,
     )
+    const victims: string[] = []
+    const watch = server.store.watch('/registry/pods/default/worth-5', server.store.revision, (changes) => {
+      for (const change of changes) if (change.kind === 'put') victims.push(change.entry.value)
+    })
     await makePod('worth-100', onSmall('500m', 100))
     await untilAsync('it has its place', async () => (await read('worth-100')).spec.nodeName === 'small', 30_000)
     assert.equal((await server.call('GET', `${pods}/worth-5`)).code, 404)
+    watch.close()
+    const marked = victims.map((each) => JSON.parse(each)).filter(({ metadata }) => metadata.name === 'worth-5')
+    const mark = marked.at(-1).status.conditions.find(({ type }: { type: string }) => type === 'DisruptionTarget')
+    assert.deepEqual([mark.status, mark.reason], ['True', 'PreemptionByScheduler'])
     assert.equal((await read('worth-10')).metadata.deletionTimestamp, undefined)
     assert.equal((await read('worth-5-too')).spec.nodeName, undefined)
     await untilAsync('the event is there', async () => (await events('Preempted')).length > 0, 30_000)

@@ -41,6 +41,27 @@ describe('a ReplicationController', () => {
     await eventually('one is left', async () => (await read()).status.replicas === 1 && (await pods()).length === 1)
   })
 
+  test('says that the quota keeps it from making Pods, until it does not', async () => {
+    const small = '/api/v1/namespaces/small'
+    await server.call('POST', '/api/v1/namespaces', { body: { metadata: { name: 'small' } } })
+    const hard = { pods: '1' }
+    await server.call('POST', `${small}/resourcequotas`, { body: { metadata: { name: 'q' }, spec: { hard } } })
+    const headers = mergePatch
+    const status = { hard, used: { pods: '0' } }
+    await server.call('PATCH', `${small}/resourcequotas/q/status`, { body: { status }, headers })
+    const template = { metadata: { labels: { app: 'web' } }, spec: { containers: [{ name: 'c', image: 'i' }] } }
+    const body = { metadata: { name: 'web' }, spec: { replicas: 2, template } }
+    assert.equal((await server.call('POST', `${small}/replicationcontrollers`, { body })).code, 201)
+    const read = async () => (await server.call('GET', `${small}/replicationcontrollers/web`)).body.status
+    await eventually('it says so', async () => (await read()).conditions?.length === 1 && (await read()).replicas === 1)
+    const [{ type, status: isTrue, reason, message }] = (await read()).conditions
+    assert.deepEqual([type, isTrue, reason], ['ReplicaFailure', 'True', 'FailedCreate'])
+    assert.match(message, /exceeded quota: q/)
+    const fewer = { spec: { replicas: 1 } }
+    await server.call('PATCH', `${small}/replicationcontrollers/web`, { body: fewer, headers })
+    await eventually('it says no more', async () => (await read()).conditions === undefined)
+  })
+
   test('leaves its Pods to others when a delete names no policy', async () => {
     await server.call('DELETE', `${path}/web`)
     assert.deepEqual((await read()).metadata.finalizers, ['orphan'])

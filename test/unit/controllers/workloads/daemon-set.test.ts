@@ -4,6 +4,7 @@ import { nodeSchema } from '../../../../src/controllers/objects/node.ts'
 import { podSchema } from '../../../../src/controllers/objects/pod.ts'
 import { planDaemonSet } from '../../../../src/controllers/workloads/daemon-set/plan.ts'
 import { controllerRevisionSchema, daemonSetSchema } from '../../../../src/controllers/workloads/shapes.ts'
+import { canonicalJson } from '../../../../src/controllers/workloads/template.ts'
 import { readyStatus, SimulatedCluster } from '../../../helpers/simulated-cluster.ts'
 
 const toleratedTaints = { noExecute: ['not-ready'], noSchedule: ['unschedulable'], networkUnavailable: 'no-network' }
@@ -52,6 +53,15 @@ describe('a DaemonSet', () => {
     assert.deepEqual(lab.nodesOf(), ['n2'])
     assert.equal(lab.set().status['desiredNumberScheduled'], 1)
     assert.equal(lab.set().status['numberAvailable'], 1)
+  })
+
+  test('keeps its template with the fields in order, as the clients that compare it make it', () => {
+    const lab = startLab()
+    lab.step()
+    const [revision] = lab.cluster.list('controllerrevisions', (object) => object as { readonly data?: unknown })
+    const text = JSON.stringify(revision?.data)
+    assert.match(text, /^\{"spec":\{"template":\{"\$patch":"replace","metadata":.*,"spec":\{"containers":/)
+    assert.equal(text, canonicalJson(JSON.parse(text)))
   })
 
   test('makes no pod on a tainted node, keeps one there until the taint says NoExecute', () => {
