@@ -6,7 +6,7 @@ import { certifiedIdentity, type Identity } from './client-certificate.ts'
 import type { GetHandler, TextAnswer } from './router.ts'
 
 /** The endpoints that need a permission. */
-export type Guarded = 'metrics' | 'configz' | 'console'
+export type Guarded = 'metrics' | 'configz' | 'console' | 'log'
 
 /** Identifies tokens that this process does not know, and decides what users may read. Both methods may reject. */
 export interface AccessDelegate {
@@ -35,15 +35,19 @@ export function guard(rule: AccessRule, what: Guarded, handler: GetHandler): Get
   return async (request) => (await refusal(rule, what, request.message)) ?? handler(request)
 }
 
-/** Returns the answer to a request that may not read; undefined for one that may. */
+/**
+ * Returns the answer to a request that may not read; undefined for one that may. Logs are the pods' own: neither loopback
+ * nor a token of this process opens them.
+ */
 export async function refusal(
   rule: AccessRule,
   what: Guarded,
   message: IncomingMessage,
 ): Promise<TextAnswer | undefined> {
-  if (rule.isPublic() || isLoopback(message.socket.remoteAddress)) return undefined
+  const isOwn = what !== 'log'
+  if (isOwn && (rule.isPublic() || isLoopback(message.socket.remoteAddress))) return undefined
   const token = bearerToken(message)
-  if (token !== undefined && isKnownToken(token, rule.bearerTokens())) return undefined
+  if (isOwn && token !== undefined && isKnownToken(token, rule.bearerTokens())) return undefined
   try {
     const identity = token === undefined ? certifiedIdentity(message) : await rule.delegate?.identify(token)
     return identity === undefined ? refuseStranger(message, token) : await refuseIdentity(rule, what, identity)
@@ -59,7 +63,8 @@ async function refuseIdentity(
   what: Guarded,
   identity: Identity,
 ): Promise<TextAnswer | undefined> {
-  if (delegate === undefined || identity.groups.includes(superusers) || (await delegate.mayRead(identity, what)))
+  const hasNoneToAsk = delegate === undefined && what !== 'log'
+  if (hasNoneToAsk || identity.groups.includes(superusers) || (await delegate?.mayRead(identity, what)))
     return undefined
   return { status: 403, body: `forbidden: user ${JSON.stringify(identity.name)} may not read ${what} here\n` }
 }

@@ -15,7 +15,7 @@ import { unspecifiedIpv4 } from '../../model/ip.ts'
 import { CniGate, createGateMetrics } from '../../node/cni/index.ts'
 import { createControlSocket } from '../../node/control/index.ts'
 import type { DnsPlane } from '../../node/dns/index.ts'
-import { PodFolders, UsageEndpoint } from '../../node/pods/index.ts'
+import { PodFolders, readLog, UsageEndpoint } from '../../node/pods/index.ts'
 import { type NodeNetwork, NodeRegistration } from '../../node/registration/index.ts'
 import { readBaseChains } from '../../node/rules/index.ts'
 import {
@@ -28,7 +28,7 @@ import {
 } from '../../node/state/index.ts'
 import type { Logger } from '../../observe/index.ts'
 import { ensureToken } from '../../pki/index.ts'
-import { type AccessRule, createAgentEndpoints, httpsListener } from '../../serve/index.ts'
+import { type AccessRule, createAgentEndpoints, createPodEndpoints, httpsListener } from '../../serve/index.ts'
 import type { AppContext } from '../context.ts'
 import type { AgentCore } from './agent-core.ts'
 import { readCounters } from './agent-counters.ts'
@@ -289,7 +289,8 @@ async function composeEndpoints(
   const { app, node } = context.options.values
   const log = context.logging.logger('platform_kubelet').child('endpoints')
   const tls = await ensureAgentTls(app.dataDir, { name: findNodeName(node.nodeName), ip: node.nodeIp })
-  const usage = new UsageEndpoint(new PodFolders(podsFolder(context.options.values)), log.child('usage'))
+  const folders = new PodFolders(podsFolder(context.options.values))
+  const usage = new UsageEndpoint(folders, log.child('usage'))
   const handler = createAgentEndpoints({
     metrics: context.metrics,
     usage: () => usage.text(),
@@ -298,10 +299,14 @@ async function composeEndpoints(
     access: rule,
     log,
   })
+  const withPods = createPodEndpoints(
+    { access: rule, readLog: (request, options) => readLog(folders, request, options) },
+    handler,
+  )
   const clientCa = access.certificateAuthority
   return httpsListener({
     name: 'endpoints',
-    handler: door ? besideConsole(door.handler, handler) : handler,
+    handler: door ? besideConsole(door.handler, withPods) : withPods,
     log,
     address: unspecifiedIpv4,
     port: node.port,

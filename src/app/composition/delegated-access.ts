@@ -31,7 +31,7 @@ function delegateTo(client: ApiClient, rightsFor: (what: Guarded) => readonly As
   }
 }
 
-/** Checks the rights that a kubelet checks: `nodes/metrics`, and `nodes/configz` or `nodes/proxy`, of this node. */
+/** Checks the rights that a kubelet checks: `nodes/metrics`, and `nodes/configz`, `nodes/log` or `nodes/proxy`, of this node. */
 export function agentAccess(client: ApiClient, nodeName: string): AccessDelegate {
   const right = (subresource: string): AskedAccess => ({
     resourceAttributes: { verb: 'get', group: '', resource: 'nodes', subresource, name: nodeName },
