@@ -38,14 +38,22 @@ export function userOf(identity: ServiceAccountIdentity): User {
 /** Returns which token it is, and the Pod and Node that it is bound to, by the keys that every cluster has (KEP-4193). */
 function extraOf({ id, identity: { pod, node } }: TokenClaims): Readonly<Record<string, readonly string[]>> {
   const prefix = 'authentication.kubernetes.io'
-  const bound = (what: string, object: BoundObject | undefined) =>
-    object === undefined ? {} : { [`${prefix}/${what}-name`]: [object.name], [`${prefix}/${what}-uid`]: [object.uid] }
+  const bound = (what: string, object: BoundObject | undefined) => ({
+    ...(object && { [`${prefix}/${what}-name`]: [object.name] }),
+    ...(object && object.uid !== '' && { [`${prefix}/${what}-uid`]: [object.uid] }),
+  })
   return { [`${prefix}/credential-id`]: [`JTI=${id}`], ...bound('pod', pod), ...bound('node', node) }
 }
 
 async function isAllThere(store: Store, identity: ServiceAccountIdentity, now: Date): Promise<boolean> {
   const { namespace, serviceaccount, pod, secret, node } = identity
-  const needed = { serviceaccounts: serviceaccount, pods: pod, secrets: secret, nodes: node }
+  // The node of a bound pod says where the pod is; the token does not depend on it.
+  const needed = {
+    serviceaccounts: serviceaccount,
+    pods: pod,
+    secrets: secret,
+    nodes: pod === undefined ? node : undefined,
+  }
   for (const [plural, object] of Object.entries(needed)) {
     const place = plural === 'nodes' ? undefined : namespace
     if (object !== undefined && !(await isThere(store, { plural, namespace: place, object }, now))) return false

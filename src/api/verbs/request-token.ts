@@ -100,9 +100,17 @@ async function readBound(context: VerbContext, target: ItemTarget, spec: Json): 
   if (resource.kind === 'Secret') return { secret: identify(object) }
   if (resource.kind === 'Node') return { node: identify(object) }
   const account = textAt(object, 'spec', 'serviceAccountName')
-  if (account === target.name) return { pod: identify(object) }
+  if (account === target.name) return { pod: identify(object), ...(await readNodeOf(context, object)) }
   const { name = '' } = object.metadata
   throw badRequest(`spec.boundObjectRef: pod ${name} runs as service account ${JSON.stringify(account)}`)
+}
+
+/** Returns the node of a pod, which the token names beside the pod; its uid is empty where there is no such Node (KEP-4193). */
+async function readNodeOf({ store }: VerbContext, pod: ApiDocument): Promise<BoundObjects> {
+  const name = textAt(pod, 'spec', 'nodeName')
+  if (name === '') return {}
+  const entry = await store.get(storeKey({ plural: 'nodes' }, undefined, name))
+  return { node: { name, uid: entry === undefined ? '' : textAt(JSON.parse(entry.value) as Json, 'metadata', 'uid') } }
 }
 
 /** Returns the resource of a bound object; only the group of its version counts, as in Kubernetes. */

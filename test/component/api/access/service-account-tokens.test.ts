@@ -119,6 +119,13 @@ describe('tokens of service accounts', () => {
       [await tokenFor({ boundObjectRef: { kind: 'Secret', apiVersion: 'v1', name: 's' } }), `${secrets}/s`],
       [await tokenFor({ boundObjectRef: { kind: 'Node', apiVersion: 'v1', name: 'n' } }), '/api/v1/nodes/n'],
     ] as const
+    const me = await server.call('POST', whoami, { token: tokens[0][0], body: {} })
+    const { 'authentication.kubernetes.io/credential-id': _, ...extra } = me.body.status.userInfo.extra
+    assert.deepEqual(extra, {
+      'authentication.kubernetes.io/pod-name': ['web-0'],
+      'authentication.kubernetes.io/pod-uid': [made.body.metadata.uid],
+      'authentication.kubernetes.io/node-name': ['node-1'],
+    })
     assert.equal((await request({ boundObjectRef: { ...boundObjectRef, uid: 'other' } })).code, 409)
     assert.equal((await request({ boundObjectRef }, 'other')).code, 400)
     for (const [token, path] of tokens) {

@@ -32,6 +32,6 @@ describe('revisions of a Deployment', () => {
 
   test('begin at 1 where there is none, or none that is a number', () => {
     for (const text of [undefined, '', 'x', '-3', '1.5', '9223372036854775807', '99999999999999999999'])
-      assert.equal(nextRevision([set(text)]), 1n, text)
+      assert.equal(nextRevision([set(text)]), 1n, String(text))
   })
 })
