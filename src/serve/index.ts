@@ -10,6 +10,6 @@ export {
   type TlsMaterial,
   unixListener,
 } from './listener.ts'
-export { createPodEndpoints, type PodLogOptions, type PodLogRequest } from './pod-endpoints.ts'
+export { createPodEndpoints } from './pod-endpoints.ts'
 export { createRouter, type RoutedRequest, sendAnswer, type TextAnswer } from './router.ts'
 export type { Upgraded } from './upgrades.ts'

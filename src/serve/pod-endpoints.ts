@@ -5,14 +5,14 @@ import { describeError } from '../model/errors.ts'
 import { type AccessRule, refusal } from './access.ts'
 import { sendAnswer } from './router.ts'
 
-export interface PodLogRequest {
+interface PodLogRequest {
   readonly namespace: string
   readonly pod: string
   readonly container: string
   readonly previous: boolean
 }
 
-export interface PodLogOptions {
+interface PodLogOptions {
   readonly follow: boolean
   readonly tail: number | undefined
 }
