@@ -11,7 +11,7 @@ import { wantedSysctls } from '../composition/wanted-sysctls.ts'
 import type { AppContext } from '../context.ts'
 import { agentArguments } from '../lifecycle/agent-arguments.ts'
 import { agentFlags, limitHeapsOfThreads } from '../lifecycle/agent-heap.ts'
-import { type AgentMessage, AgentSupervisor, aliveIntervalMs } from '../lifecycle/agent-supervisor.ts'
+import { type AgentMessage, AgentSupervisor, aliveAtRestMs, aliveIntervalMs } from '../lifecycle/agent-supervisor.ts'
 import { awaitUnclaimed, claimParts } from '../lifecycle/claim-parts.ts'
 import { Lifecycle } from '../lifecycle/lifecycle.ts'
 import { Pulse } from '../lifecycle/pulse.ts'
@@ -128,7 +128,8 @@ function agentPulse(components: readonly Component[], log: Logger): Component {
     const message: AgentMessage = { kind: 'alive', status }
     process.send?.(message)
   }
-  return new Pulse({ components, intervalMs: aliveIntervalMs, beat, log: log.child('pulse') })
+  const rhythm = { intervalMs: aliveIntervalMs, restMs: aliveAtRestMs }
+  return new Pulse({ components, ...rhythm, beat, log: log.child('pulse') })
 }
 
 const managers = ['controllers', 'scheduler'] as const

@@ -16,8 +16,11 @@ const agentMessage = z.discriminatedUnion('kind', [
 /** Message from the agent to its supervisor: the first sync is applied; all of its parts work, with one line about them. */
 export type AgentMessage = Readonly<z.infer<typeof agentMessage>>
 
-/** How often an agent that works says so: thrice in the time after which it counts as stuck. A beat examines every part and costs some 10 ms at rest. */
-export const aliveIntervalMs = 20_000
+/** How often an agent that works says so while its status changes. */
+export const aliveIntervalMs = 5_000
+
+/** How often it says so at rest: thrice in the time after which it counts as stuck. A beat examines every part and costs some 10 ms. */
+export const aliveAtRestMs = 20_000
 
 /** Message from the supervisor to the agent. */
 export type SupervisorMessage = {

@@ -8,6 +8,8 @@ export interface PulseParts {
   /** The parts of this process; each that can be examined is. */
   readonly components: readonly Component[]
   readonly intervalMs: number
+  /** Time between beats while the line about the process stays the same; `intervalMs` if absent. */
+  readonly restMs?: number
   /** Called at each beat with one line about the process; its caller counts on the next one. */
   readonly beat: (status: string) => unknown
   readonly log: Logger
@@ -26,10 +28,13 @@ export class Pulse implements Component {
   readonly #wasWell = new Set<Component>()
   #health: Health = { level: 'ok', message: '', sinceMs: Date.now() }
   #problems = ''
+  #status = ''
+  #isAtRest = false
 
   constructor(parts: PulseParts) {
     this.#parts = parts
-    const { intervalMs, log } = parts
+    const { intervalMs: busyMs, restMs = busyMs, log } = parts
+    const intervalMs = () => (this.#isAtRest ? restMs : busyMs)
     const onError = (error: unknown): void => log.warn('a beat was not passed on', { error: describeError(error) })
     this.#rhythm = new Periodic(() => this.#look(), { intervalMs, firstAfterMs: 0, onError })
   }
@@ -51,7 +56,10 @@ export class Pulse implements Component {
     const found = await Promise.all(components.map((component) => this.#examine(component)))
     const problems = found.filter((problem) => problem !== undefined)
     this.#report(problems.join('; '))
-    if (problems.length === 0) await beat(statusLine(components))
+    const status = statusLine(components)
+    this.#isAtRest = problems.length === 0 && status === this.#status
+    this.#status = status
+    if (problems.length === 0) await beat(status)
   }
 
   async #examine(component: Component): Promise<string | undefined> {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Pulse, statusLine } from '../../../../src/app/lifecycle/pulse.ts'
 import type { Component, Health } from '../../../../src/loop/component.ts'
 import { silentLogger } from '../../../../src/observe/index.ts'
@@ -31,6 +32,21 @@ describe('the pulse of a process', () => {
     await pulse.start()
     return { pulse, seen }
   }
+
+  test('it beats often while its status changes, and seldom once it stays the same', async () => {
+    let beats = 0
+    const dns: Component = { ...part('dns'), health: () => ({ ...ok, message: `${Math.min(beats, 3)} names` }) }
+    const beat = () => {
+      beats += 1
+    }
+    const hourMs = 3_600_000
+    const pulse = new Pulse({ components: [dns], intervalMs: 5, restMs: hourMs, beat, log: silentLogger })
+    started.push(pulse)
+    await pulse.start()
+    await until('it has said for the second time that there are three', () => beats === 5)
+    await sleep(50)
+    assert.equal(beats, 5)
+  })
 
   test('it beats while every part is well', async () => {
     const { seen, pulse } = await pulseOf(async () => undefined)
