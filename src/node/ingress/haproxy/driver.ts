@@ -41,10 +41,9 @@ export interface HaproxyWork {
 
 /** Pause between two looks at a master whose socket is closed. */
 const watchMs = 10
-/** Pause between two looks for a master where none was started yet. */
+/** Pause between two looks for a master where none could be started yet. */
 const idleWatchMs = 200
-const verifyMs = 5000
-const countMs = 1000
+const [verifyMs, countMs] = [5000, 1000]
 /** Attempts to bring haproxy to a table by commands before a reload does it. */
 const maxAttempts = 2
 
@@ -100,6 +99,11 @@ export class HaproxyDriver implements IngressDriver {
       this.#parts.log.warn('the limit of open files allows fewer connections than configured', { wanted, possible })
     this.#master = await this.#process.find()
     if (this.#master !== undefined) this.#oldWorkers = (await this.#process.processes()).oldWorkers
+    if (this.#master !== undefined) this.#watch()
+  }
+
+  /** Without a haproxy and before the first routes there is nothing to look at. */
+  #watch(): void {
     for (const watch of this.#watches) watch.start()
   }
 
@@ -134,6 +138,7 @@ export class HaproxyDriver implements IngressDriver {
     return this.#inTurn(async () => {
       const known = this.#table === undefined ? undefined : change
       this.#table = table
+      this.#watch()
       try {
         await this.#bring(known)
         this.#setServing()
