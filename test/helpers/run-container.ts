@@ -1,4 +1,4 @@
-import { copyFileSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
+import { copyFileSync, globSync, mkdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { runProgram } from '../../src/host/index.ts'
@@ -26,9 +26,13 @@ export async function runContainer(
   await startShim(folder, planOf(launch, changed))
   await until('the container has ended', () => readRun(folder, Date.now()).kind === 'exited', deadlineMs)
   const end = readRun(folder, Date.now())
-  const pieces = readdirSync(join(folder, 'log')).toSorted()
-  const log = pieces.map((piece) => readFileSync(join(folder, 'log', piece), 'utf8')).join('')
-  return { exitCode: end.kind === 'exited' ? end.exitCode : undefined, log }
+  return { exitCode: end.kind === 'exited' ? end.exitCode : undefined, log: containerLog(folder) }
+}
+
+/** What a container has written so far; empty before it starts. */
+export function containerLog(folder: string): string {
+  const pieces = globSync(join(folder, 'log', '*')).toSorted()
+  return pieces.map((piece) => readFileSync(piece, 'utf8')).join('')
 }
 
 export function shell(script: string, changed: Partial<Launch> = {}): Launch {

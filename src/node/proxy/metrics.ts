@@ -97,6 +97,7 @@ export function createConntrackMetrics(metrics: Metrics): (family: IpFamily) => 
   const deleted = metrics.counter(conntrackMetrics.deleted)
   return (family) => {
     deleted.add(0, { ip_family: family })
+    duration.zero({ ip_family: family })
     return {
       observe: (durationMs, count) => {
         duration.observe(durationMs / 1000, { ip_family: family })

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { mkdirSync, readdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { decideSecurity } from '../../../../src/node/pods/security-context.ts'
 import { writeAtomically } from '../../../../src/node/pods/volumes/atomic-files.ts'
 import { skipReason } from '../../../helpers/netns.ts'
-import { makeRoot, runContainer, shell } from '../../../helpers/run-container.ts'
+import { containerLog, makeRoot, runContainer, shell } from '../../../helpers/run-container.ts'
 import { makeTemporaryFolder } from '../../../helpers/temporary-folder.ts'
+import { until } from '../../../helpers/until.ts'
 
 const target = '/var/run/secrets/kubernetes.io/serviceaccount'
 
@@ -67,8 +67,9 @@ describe('a container with a volume', { skip: skipReason('perl', 'setsid', 'ldd'
     const source = await makeVolume(context, 'old')
     const read = `read -r token <${target}/token`
     const script = `${read}; echo $token; while test "$token" = old; do sleep 0.05; ${read}; done; echo $token`
-    const running = runContainer(context, shell(script), { volumes: [{ source, target }] })
-    await sleep(500)
+    const folder = makeTemporaryFolder(context)
+    const running = runContainer(context, shell(script), { volumes: [{ source, target }] }, folder)
+    await until('it has read the old one', () => containerLog(folder) === 'old\n', 30_000)
     await writeAtomically(source, new Map([['token', { data: Buffer.from('new\n'), mode: 0o644, uid: 0 }]]), undefined)
     assert.equal((await running).log, 'old\nnew\n')
   })
