@@ -48,7 +48,6 @@ test('Without any source the options are their defaults.', () => {
       securePort: 6443,
       serviceClusterIpRange: ['10.96.0.0/12'],
       nodePortRange: { first: 30000, last: 32767 },
-      sweepNamespaces: true,
       tokenAuthFile: undefined,
       serviceAccountIssuer: 'https://kubernetes.default.svc.cluster.local',
       shutdownDelay: 0,
