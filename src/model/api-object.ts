@@ -14,7 +14,8 @@ export function isObject(value: Json | undefined): value is JsonObject {
  * @param time a number is milliseconds since 1970
  */
 export function formatTime(time: Date | number): string {
-  return `${new Date(time).toISOString().slice(0, 19)}Z`
+  const date = typeof time === 'number' ? new Date(time) : time
+  return `${date.toISOString().slice(0, 19)}Z`
 }
 
 /** Formats a time as RFC 3339 in UTC with microseconds, as `MicroTime` of the API (Leases, Events). */

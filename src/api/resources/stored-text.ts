@@ -21,8 +21,8 @@ export function renderDocument(document: ApiDocument): string {
   const metadata = without(document.metadata as JsonObject, 'resourceVersion')
   const [first, second, third] = Object.keys(document)
   const isInOrder = first === 'kind' && second === 'apiVersion' && third === 'metadata'
-  // A new object is in this order, and is not copied.
-  if (isInOrder && metadata === document.metadata) return JSON.stringify(document)
+  // An accepted object is in this order. A new one has no resourceVersion, and is not copied.
+  if (isInOrder) return JSON.stringify(metadata === document.metadata ? document : { ...document, metadata })
   const { kind, apiVersion, metadata: _, ...fields } = document
   return JSON.stringify({ kind, apiVersion, metadata, ...fields })
 }

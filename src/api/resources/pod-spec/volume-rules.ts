@@ -28,7 +28,13 @@ const hostPathTypes = [
   'FileOrCreate',
   'Socket',
 ]
-const volumeFields = ['metadata.name', 'metadata.namespace', 'metadata.uid']
+const volumeField = fieldRef([
+  'metadata.annotations',
+  'metadata.labels',
+  'metadata.name',
+  'metadata.namespace',
+  'metadata.uid',
+])
 
 const keyToPath: Check[] = [required('key', 'path'), fields({ path: text(unreservedPath), mode: fileMode })]
 const dataRules = fields({ defaultMode: fileMode, items: each(...keyToPath) })
@@ -48,7 +54,7 @@ const downwardFile: Check[] = [
 function volumeFieldRef(value: Json, path: string): readonly FieldError[] {
   const field = textAt(value, 'fieldPath')
   if (field === 'metadata.labels' || field === 'metadata.annotations') return []
-  return fieldRef([...volumeFields, 'metadata.annotations', 'metadata.labels'].toSorted())(value, path)
+  return volumeField(value, path)
 }
 
 function oneReference(file: Json, path: string): readonly FieldError[] {
