@@ -72,6 +72,8 @@ export class Responder {
   readonly #sources = new SourceFilter([])
   readonly #dropped = new BlockCounts()
   #blocks: readonly ActiveBlock[] = []
+  /** The block of the query for which `respondNow` last returned `resolver`. */
+  #forwarding: ActiveBlock | undefined
   #panics = 0
 
   constructor(parts: ResponderParts) {
@@ -108,7 +110,7 @@ export class Responder {
       const answered = handler.answerNow(query, out, limit)
       if (answered === handlerResult.next) continue
       if (answered === handlerResult.later) return responderResult.later
-      if (answered === handlerResult.resolver) return responderResult.resolver
+      if (answered === handlerResult.resolver) return this.#leaveToResolver(block)
       return this.#finish(block, query, client, out, { plugin: handler.plugin, length: answered, startedMs })
     }
     const failed = writeError(query, out, rcode.SERVFAIL)
@@ -134,12 +136,25 @@ export class Responder {
     return message
   }
 
-  /** Answers a datagram for which `respondNow` returned `resolver`, here or on another thread, by the resolver of this thread. */
+  /** Answers the datagram for which `respondNow` has just returned `resolver`, by the resolver of this thread. */
   forward(datagram: ForwardedDatagram): void {
+    if (this.#forwarding !== undefined) this.#forward(this.#query.inCopy(datagram.bytes), datagram, this.#forwarding)
+  }
+
+  /** Answers a datagram for which `respondNow` returned `resolver` on another thread, by the resolver of this one. */
+  forwardForOther(datagram: ForwardedDatagram): void {
     const query = new Query()
     if (query.parse(datagram.bytes, datagram.bytes.length) !== 'ok') return
     const block = this.#route(query, datagram.client.listener)
-    if (block === undefined) return
+    if (block !== undefined) this.#forward(query, datagram, block)
+  }
+
+  #leaveToResolver(block: ActiveBlock): number {
+    this.#forwarding = block
+    return responderResult.resolver
+  }
+
+  #forward(query: Query, datagram: ForwardedDatagram, block: ActiveBlock): void {
     const question = new ForwardedQuestion(query, { datagram, block }, this.#finishForwarded)
     const now = this.#askResolver(block.settings.id, question)
     if (now !== undefined) question.done(now)

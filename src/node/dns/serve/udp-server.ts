@@ -140,7 +140,7 @@ export class UdpServer implements DatagramReplies {
     if (this.#batch === undefined) return
     unpackDatagrams(packed, (bytes, source) => {
       const client: Client = { ...readSource(source), transport: 'udp', listener: this.#listener }
-      this.#responder.forward({ bytes, client, source, replies: this, ...(giveCopy && { giveCopy }) })
+      this.#responder.forwardForOther({ bytes, client, source, replies: this, ...(giveCopy && { giveCopy }) })
     })
   }
 

@@ -6,6 +6,7 @@ import type { TakeDatagrams } from '../resolver/resolve-server.ts'
 import { Listeners } from '../serve/listeners.ts'
 import { Responder } from '../serve/responder.ts'
 import { keepClient, type ReceivedDatagram } from '../serve/udp-server.ts'
+import { copyBytes } from '../wire/bytes.ts'
 import { mainThreadLog, serveMainThread } from './main-link.ts'
 import type { Explanation, ServingAnswers, ServingRequest } from './messages.ts'
 import { raiseThreadPriority } from './priority.ts'
@@ -30,7 +31,7 @@ const listeners = new Listeners(responder, forward)
 /** The thread with the resolver answers datagrams that wait for upstreams, whichever thread received them. */
 function forward({ bytes, length, client, source, replies }: ReceivedDatagram): void {
   if (local === undefined) channel.handOver(client.listener.current, bytes, length, source)
-  else responder.forward({ bytes: Buffer.from(bytes.subarray(0, length)), client: keepClient(client), source, replies })
+  else responder.forward({ bytes: copyBytes(bytes, length), client: keepClient(client), source, replies })
 }
 
 const takeDatagrams: TakeDatagrams = (handed, giveCopy) =>

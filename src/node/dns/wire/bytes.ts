@@ -16,3 +16,10 @@ export function writeUint32(out: Uint8Array, at: number, value: number): void {
 export function readUint32(bytes: Uint8Array, at: number): number {
   return readUint16(bytes, at) * 0x1_0000 + readUint16(bytes, at + 2)
 }
+
+/** Copies the first `length` bytes, with one object less than a copy of a view. */
+export function copyBytes(bytes: Buffer, length: number): Buffer {
+  const copy = Buffer.allocUnsafe(length)
+  bytes.copy(copy, 0, 0, length)
+  return copy
+}

@@ -41,6 +41,8 @@ export class Query {
   /** The start of the OPT record's options, which end at `optionsEnd`; there are none where they break the format. */
   optionsAt = 0
   optionsEnd = 0
+  /** The key of `questionKey`, once it was asked for. */
+  key: string | undefined
   #name: Buffer | undefined
 
   /** Reads the query in the first `length` bytes. */
@@ -56,9 +58,31 @@ export class Query {
     return this.ednsVersion === 0 ? 'ok' : 'badvers'
   }
 
+  /** Returns the query as it stands in a copy of its bytes, without reading it again. */
+  inCopy(bytes: Buffer): Query {
+    const copy = new Query()
+    copy.bytes = bytes
+    copy.length = this.length
+    copy.id = this.id
+    copy.flags = this.flags
+    copy.nameEnd = this.nameEnd
+    copy.questionEnd = this.questionEnd
+    copy.type = this.type
+    copy.class = this.class
+    copy.hasEdns = this.hasEdns
+    copy.udpSize = this.udpSize
+    copy.dnssecOk = this.dnssecOk
+    copy.ednsVersion = this.ednsVersion
+    copy.optionsAt = this.optionsAt
+    copy.optionsEnd = this.optionsEnd
+    copy.key = this.key
+    return copy
+  }
+
   #reset(bytes: Buffer, length: number): void {
     this.bytes = bytes
     this.#name = undefined
+    this.key = undefined
     this.length = length
     this.nameEnd = headerLength
     this.questionEnd = headerLength

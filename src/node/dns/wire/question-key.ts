@@ -7,6 +7,7 @@ const key = Buffer.allocUnsafeSlow(fixedBytes + maxNameLength)
 
 /** Returns the key under which an answer is cached: DO and CD, class, type and the name in lower case, a byte a character. */
 export function questionKey(query: Query): string {
+  if (query.key !== undefined) return query.key
   const { bytes, nameEnd } = query
   key[0] = (query.dnssecOk ? 1 : 0) + ((query.flags & flag.CD) === 0 ? 0 : 2)
   for (let at = 0; at < 4; at += 1) key[1 + at] = bytes[nameEnd + at] ?? 0
@@ -15,5 +16,6 @@ export function questionKey(query: Query): string {
     key[length] = foldByte(bytes[at] ?? 0)
     length += 1
   }
-  return key.toString('latin1', 0, length)
+  query.key = key.toString('latin1', 0, length)
+  return query.key
 }

@@ -27,11 +27,12 @@ export class CachedAnswer {
 
   constructor({ message, layout }: UpstreamAnswer, kind: CacheKind, { storedAtMs, expiresAtMs }: CachedTimes) {
     this.kind = kind
-    this.storedAtMs = storedAtMs
-    this.expiresAtMs = expiresAtMs
+    // Whole numbers are no objects of V8's heap.
+    this.storedAtMs = Math.floor(storedAtMs)
+    this.expiresAtMs = Math.floor(expiresAtMs)
     this.rcode = layout.rcode
     this.recordCount = layout.records.length
-    this.lastHitMs = storedAtMs
+    this.lastHitMs = this.storedAtMs
     this.#bytes = message.toString('latin1')
   }
 

@@ -43,14 +43,17 @@ export function isFailure(code: number): boolean {
 const signatureTimes = { expiration: 8, inception: 12, end: 16 } as const
 
 function areSignaturesValid(message: Buffer, { records }: MessageLayout, nowSeconds: number): boolean {
-  return records.every(({ type, dataAt, end }) => {
-    if (type !== recordType.RRSIG) return true
-    if (end - dataAt < signatureTimes.end) return false
-    const isBefore = (a: number, b: number) => ((b - a) | 0) > 0
-    const expiration = readUint32(message, dataAt + signatureTimes.expiration)
-    const inception = readUint32(message, dataAt + signatureTimes.inception)
-    return !isBefore(nowSeconds, inception) && !isBefore(expiration, nowSeconds)
-  })
+  for (const record of records)
+    if (record.type === recordType.RRSIG && !isSignatureValid(message, record, nowSeconds)) return false
+  return true
+}
+
+function isSignatureValid(message: Buffer, { dataAt, end }: RecordLocation, nowSeconds: number): boolean {
+  if (end - dataAt < signatureTimes.end) return false
+  const isBefore = (a: number, b: number) => ((b - a) | 0) > 0
+  const expiration = readUint32(message, dataAt + signatureTimes.expiration)
+  const inception = readUint32(message, dataAt + signatureTimes.inception)
+  return !isBefore(nowSeconds, inception) && !isBefore(expiration, nowSeconds)
 }
 
 function denialSeconds(message: Buffer, { records }: MessageLayout): number | undefined {
@@ -61,8 +64,9 @@ function denialSeconds(message: Buffer, { records }: MessageLayout): number | un
 }
 
 function leastTtl(records: readonly RecordLocation[]): number | undefined {
-  const ttls = records.filter(({ type }) => type !== recordType.OPT).map(({ ttl }) => ttl)
-  return ttls.length === 0 ? undefined : Math.min(...ttls)
+  let least: number | undefined
+  for (const { type, ttl } of records) if (type !== recordType.OPT && (least === undefined || ttl < least)) least = ttl
+  return least
 }
 
 /**

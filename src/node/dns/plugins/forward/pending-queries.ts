@@ -1,5 +1,5 @@
 import type { Deadlines, TimedJob } from '../../../../loop/deadlines.ts'
-import { readUint16, writeUint16 } from '../../wire/bytes.ts'
+import { copyBytes, readUint16, writeUint16 } from '../../wire/bytes.ts'
 import { foldByte, skipPlainName } from '../../wire/name.ts'
 import { headerLength } from '../../wire/query.ts'
 import type { RandomNumbers } from './random-numbers.ts'
@@ -68,7 +68,7 @@ export class PendingQueries {
     const pending = this.#pending.get(readUint16(bytes, 0))
     if (pending === undefined || !pending.isAnsweredBy(bytes, length)) return false
     this.drop(pending)
-    pending.asked.sink.onReply(copyOf(bytes, length))
+    pending.asked.sink.onReply(copyBytes(bytes, length))
     return true
   }
 
@@ -99,12 +99,6 @@ interface Asked {
   readonly query: Buffer
   readonly timeoutMs: number
   readonly sink: ReplySink
-}
-
-function copyOf(bytes: Buffer, length: number): Buffer {
-  const copy = Buffer.allocUnsafe(length)
-  bytes.copy(copy, 0, 0, length)
-  return copy
 }
 
 class PendingQuery implements TimedJob {
