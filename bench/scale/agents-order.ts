@@ -33,6 +33,8 @@ export interface AgentsFigures {
   /** Per server and change: from its commit until the first half of the server's agents had it, and until the last one had it. */
   readonly latencies?: readonly FanOut[]
   readonly changes?: number
+  /** Until the last change was answered. */
+  readonly changeSeconds?: number
   /** Events that came to watches, of all changes. */
   readonly events?: number
 }

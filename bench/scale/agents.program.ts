@@ -12,6 +12,7 @@ import type { AgentsFigures, AgentsOrder, AgentsStep, SimulatedNode } from './ag
 const leaseIntervalMs = 10_000
 const statusIntervalMs = 5 * 60_000
 const connectingAtOnce = 20
+const writersAtOnce = 16
 const leases = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases'
 /** Each change gives its endpoint a name with the number of the change. */
 const changeMark = '"hostname":"change-'
@@ -93,30 +94,23 @@ async function connect(order: AgentsOrder): Promise<AgentsFigures> {
   return { connectSeconds, watches }
 }
 
-/** Changes the endpoints of one slice after another, at a steady rate. */
+/** Changes the endpoints of one slice after another, at a steady rate as long as the server keeps up with it. */
 async function change(seconds: number, perSecond: number): Promise<AgentsFigures> {
   const [first, eventsBefore, changes] = [written, events, seconds * perSecond]
   const answeredMs: number[] = []
-  // A connection that sends nothing for 10 s is cut, so it is opened here.
-  const client = await RawClient.open(writer)
+  // A connection that sends nothing for 10 s is cut, so they are opened here.
+  const connections = await Promise.all(Array.from({ length: writersAtOnce }, () => RawClient.open(writer)))
   const startMs = performance.now()
-  for (let index = 0; index < changes; index++) {
-    await sleep(Math.max(0, startMs + (index * 1000) / perSecond - performance.now()))
-    seenMs[written] = agentsOf.map(() => [])
-    written += 1
-    const number = index % services
-    const path = `/apis/discovery.k8s.io/v1/namespaces/default/endpointslices/web-${number}`
-    const endpoints = [
-      {
-        addresses: [`198.18.${written % 250}.${number % 250}`],
-        conditions: { ready: index % 2 === 0 },
-        hostname: `change-${written - 1}`,
-      },
-    ]
-    const { code } = await client.send('PATCH', path, JSON.stringify({ endpoints }), mergePatch)
-    if (code !== 200) throw new Error(`a change was answered with ${code}`)
-    answeredMs.push(performance.now())
+  const numbers = Array.from({ length: changes }, (_, index) => index).values()
+  const write = async (client: RawClient) => {
+    for (const index of numbers) {
+      await sleep(Math.max(0, startMs + (index * 1000) / perSecond - performance.now()))
+      await changeSlice(client, first + index)
+      answeredMs[index] = performance.now()
+    }
   }
+  await Promise.all(connections.map(write))
+  const changeSeconds = (performance.now() - startMs) / 1000
   const deadlineMs = performance.now() + 10_000
   const isSeen = () => seenMs.slice(first).every((ofServers) => ofServers.every(isWhole))
   while (!isSeen() && performance.now() < deadlineMs) await sleep(50)
@@ -127,7 +121,21 @@ async function change(seconds: number, perSecond: number): Promise<AgentsFigures
     )
     return { medianMs: seen.map(({ medianMs }) => medianMs), lastMs: seen.map(({ lastMs }) => lastMs) }
   })
-  return { latencies, changes, events: events - eventsBefore }
+  return { latencies, changes, changeSeconds, events: events - eventsBefore }
+}
+
+async function changeSlice(client: RawClient, number: number): Promise<void> {
+  seenMs[number] = agentsOf.map(() => [])
+  written = Math.max(written, number + 1)
+  const slice = number % services
+  const endpoint = {
+    addresses: [`198.18.${number % 250}.${slice % 250}`],
+    conditions: { ready: number % 2 === 0 },
+    hostname: `change-${number}`,
+  }
+  const path = `/apis/discovery.k8s.io/v1/namespaces/default/endpointslices/web-${slice}`
+  const { code } = await client.send('PATCH', path, JSON.stringify({ endpoints: [endpoint] }), mergePatch)
+  if (code !== 200) throw new Error(`a change was answered with ${code}`)
 }
 
 function isWhole(seen: readonly number[], server: number): boolean {

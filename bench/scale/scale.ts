@@ -49,10 +49,17 @@ async function measure(agents: number): Promise<readonly BenchRow[]> {
     return [
       measureAlone(`${name}: until all watches have all objects`, 's', connectSeconds),
       ...resourceRows(name, { agents, events: changing.events ?? 0, empty, before, rested, changed }),
+      measureAlone(`${name}: changes`, '1/s', (changing.changes ?? 0) / (changing.changeSeconds ?? seconds)),
       ...latencyRows(name, changing.latencies ?? []),
       ...(servers.etcdPids.length === 0
         ? []
-        : [measureAlone(`${name}: processor of all members of etcd`, '% of a core', (100 * etcdSeconds) / seconds)]),
+        : [
+            measureAlone(
+              `${name}: processor of all members of etcd`,
+              '% of a core',
+              (100 * etcdSeconds) / (changing.changeSeconds ?? seconds),
+            ),
+          ]),
     ]
   } finally {
     simulated.end()
