@@ -21,8 +21,7 @@ export function tunnelledProtocols({ request, upgraded }: Pick<Exchange, 'reques
  */
 export async function passTunnel(exchange: Exchange, question: UpgradeQuestion): Promise<void> {
   const isWebSocket = (name: string) => name.startsWith('sec-websocket-') || name === 'upgrade' || name === 'connection'
-  const own = ['x-stream-protocol-version', 'content-length', 'transfer-encoding']
-  const kept = keepHeaders(question.headers, (name) => isWebSocket(name) || own.includes(name))
+  const kept = keepHeaders(question.headers, (name) => isWebSocket(name) || name === 'x-stream-protocol-version')
   const offered = tunnelledProtocols(exchange).flatMap((name) => ['X-Stream-Protocol-Version', name])
   const headers = [...kept, 'Connection', 'Upgrade', 'Upgrade', 'SPDY/3.1', ...offered]
   const answer = await askForUpgrade({ ...question, method: 'POST', headers }, exchange.signal)

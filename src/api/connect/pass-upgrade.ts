@@ -4,7 +4,7 @@ import { pipeline } from 'node:stream/promises'
 import { internalError } from '../status.ts'
 import { askBackend, type Backend, type BackendAnswer, BackendError } from './backend.ts'
 import type { Exchange } from './exchange.ts'
-import { answerHeaders } from './headers.ts'
+import { answerHeaders, keepHeaders } from './headers.ts'
 import { joinConnections } from './join-connections.ts'
 
 /** A request for another protocol, as the backend gets it. */
@@ -23,7 +23,8 @@ export async function askForUpgrade(
   { backend, ...question }: UpgradeQuestion,
   signal: AbortSignal,
 ): Promise<BackendAnswer> {
-  const { request, answered } = askBackend(backend, { ...question, signal, headLimitMs })
+  const headers = withoutBody(question.method, question.headers)
+  const { request, answered } = askBackend(backend, { ...question, headers, signal, headLimitMs })
   request.end()
   const answer = await answered.catch((thrown: unknown) => {
     if (!(thrown instanceof BackendError)) throw thrown
@@ -33,6 +34,12 @@ export async function askForUpgrade(
   if (answer.kind === 'upgrade' || code >= 400) return answer
   request.destroy()
   throw internalError(`invalid upgrade response: status code ${code}`)
+}
+
+/** Says that the request has no body: the end of a chunked one would be the first bytes of the new protocol. */
+function withoutBody(method: string, headers: readonly string[]): readonly string[] {
+  const kept = keepHeaders(headers, (name) => name === 'content-length' || name === 'transfer-encoding')
+  return method === 'GET' ? kept : [...kept, 'Content-Length', '0']
 }
 
 /**

@@ -207,6 +207,9 @@ describe('exec, attach and port-forward', () => {
       onUpgrade: (request, socket) => {
         const { upgrade, 'x-stream-protocol-version': offered, 'sec-websocket-key': key } = request.headers
         assert.deepEqual([request.method, upgrade, key], ['POST', 'SPDY/3.1', undefined])
+        // The end of a chunked body would be taken for SPDY.
+        const { 'transfer-encoding': coding, 'content-length': length } = request.headers
+        assert.deepEqual([coding, length], [undefined, '0'])
         agreed = offered
         switchTo(socket, ['Upgrade: SPDY/3.1', `X-Stream-Protocol-Version: ${offered}`], 'early')
         socket.pipe(socket)
