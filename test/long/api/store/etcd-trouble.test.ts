@@ -117,4 +117,23 @@ describe('the store in an etcd in trouble', { skip: etcdLack ?? false }, () => {
     )
     assert.equal(quick.length, 100)
   })
+
+  it('beside a server whose clock is a day ahead, which takes away its fence: goes on, each write once', async (t) => {
+    await using etcd = await EtcdCluster.start()
+    const store = await open(t, etcd)
+    const { seen } = record(store, '/', store.revision)
+    await store.commit([put('/a', '1')])
+    // The other server starts: to its clock the fence of this one is that of a server of the past.
+    t.mock.timers.enable({ apis: ['Date'], now: Date.now() + 25 * 3_600_000 })
+    const other = await open(t, etcd)
+    t.mock.timers.reset()
+    const keys = etcd.etcdctl(['get', '--prefix', '--keys-only', '/platnet/.cluster/fences/']).stdout
+    assert.equal(keys.trim().split(/\s+/).length, 1, 'the fence of the first server is gone')
+    for (let index = 0; index < 5; index++) {
+      assert.equal((await store.commit([put(`/k/${index}`, '1')])).kind, 'committed')
+      assert.equal((await other.commit([put(`/o/${index}`, '1')])).kind, 'committed')
+    }
+    await store.catchUp()
+    assert.equal(seen.length, 11)
+  })
 })
