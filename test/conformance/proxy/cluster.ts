@@ -31,7 +31,7 @@ export interface EndpointWish {
 export interface PortWish {
   readonly name: string
   readonly port: number
-  readonly protocol: 'TCP' | 'UDP'
+  readonly protocol: 'TCP' | 'UDP' | 'SCTP'
   /** Whether the slices have a port of its name. */
   readonly isServed: boolean
 }
@@ -40,7 +40,7 @@ export interface Case {
   readonly title: string
   readonly spec?: object
   readonly labels?: object
-  readonly protocol?: 'TCP' | 'UDP'
+  readonly protocol?: PortWish['protocol']
   /** One, `main`, of that protocol, where it is not said. */
   readonly ports?: readonly PortWish[]
   readonly families?: readonly Family[]
@@ -107,6 +107,9 @@ export const fixedCases: readonly Case[] = [
     spec: externalLocal,
     endpoints: there ? [there] : [],
   },
+  { title: 'SCTP', protocol: 'SCTP', endpoints: both },
+  { title: 'SCTP, external policy Local', protocol: 'SCTP', spec: externalLocal, endpoints: both },
+  { title: 'SCTP without endpoints', protocol: 'SCTP', endpoints: [] },
   { title: 'the balancer is a proxy', ipMode: 'Proxy', endpoints: both },
   { title: 'of another proxy', labels: { 'service.kubernetes.io/service-proxy-name': 'other' }, endpoints: both },
   { title: 'affinity', spec: { sessionAffinity: 'ClientIP' }, endpoints: both },

@@ -34,12 +34,12 @@ const ofAnyMode: readonly IntendedDifference[] = [
     why: 'what this node itself sends to an external address without endpoints is refused, too, instead of leaving untranslated',
     applies: (flow) => /: node \S+ to (balancer|external IP).* \(not served\)$/.test(flow),
     theirs: /./,
-    ours: /^refused$/,
+    ours: /^(refused|none)$/,
   },
 ]
 
 /** Of one packet that arrives untranslated: there is no program that answers datagrams. */
-const untranslated = /^sink |^refused$/
+const untranslated = /^sink |^untranslated |^refused$/
 
 const intendedBeside: Readonly<Record<ProxyMode, readonly IntendedDifference[]>> = {
   iptables: ofAnyMode,
@@ -47,13 +47,13 @@ const intendedBeside: Readonly<Record<ProxyMode, readonly IntendedDifference[]>>
     {
       why: 'a port that a cluster IP does not have is left alone, as in the mode iptables',
       applies: (flow) => / to another port of the cluster IP$/.test(flow),
-      theirs: /^(refused|silence)$/,
+      theirs: /^(refused|silence|none)$/,
       ours: untranslated,
     },
     {
       why: 'an address in the network of Services that no Service here has is left alone, as in the mode iptables',
       applies: (flow) => / to cluster IP \(of no Service here\)/.test(flow),
-      theirs: /^silence$/,
+      theirs: /^(silence|none)$/,
       ours: untranslated,
     },
     {
@@ -100,6 +100,16 @@ export function testBesideKubeProxy(run: Run): void {
       const answers = Object.values(seen.ours.nftables.packets).flat()
       assert.ok(answers.filter((answer) => answer.includes('seen from')).length > answers.length / 4)
     })
+
+    if (random === undefined)
+      test('associations of SCTP reach both endpoints', () => {
+        const found = Object.entries(seen.ours.nftables.packets).filter(([flow]) =>
+          /, SCTP: pod \S+ to cluster IP$/.test(flow),
+        )
+        assert.equal(found.length, 2)
+        for (const [flow, answers] of found)
+          assert.ok(answers.length === 2 && answers.every((answer) => answer.startsWith('endpoint ')), flow)
+      })
 
     const inMode = (mode: ProxyMode) => seen.ours[mode] ?? assert.fail()
     if (theirMode === 'iptables')

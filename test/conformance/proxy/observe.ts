@@ -1,12 +1,13 @@
 import { type PacketLab, places, type Sender } from '../../kernel/netfilter/packet-lab.ts'
 import type { Probe } from '../../kernel/netfilter/probe.program.ts'
 import { boundService, type Case, type EndpointWish, families, nodePortOf, type PortWish, portsOf } from './cluster.ts'
+import { probeSctp } from './probe-sctp.ts'
 
 /** A connection that is tried again and again, and what it is called in reports. */
 interface Flow {
   readonly name: string
   readonly sender: Sender
-  readonly probe: Omit<Probe, 'patienceMs'>
+  readonly probe: Omit<Probe, 'patienceMs' | 'protocol'> & { readonly protocol: PortWish['protocol'] }
   /** So many endpoints may answer. */
   readonly endpoints: number
 }
@@ -120,11 +121,21 @@ async function askAll(
       const asked = open
         .filter((flow) => flow.sender === sender)
         .flatMap((flow) => Array.from({ length: times }, () => flow))
+      const [associations, others] = [asked.filter(isSctp), asked.filter((flow) => !isSctp(flow))]
       const answers = await lab.probe(
         sender,
-        asked.map((flow) => ({ ...flow.probe, patienceMs: patience(flow) })),
+        others.map((flow) => ({ ...flow.probe, protocol: isUdp(flow) ? 'UDP' : 'TCP', patienceMs: patience(flow) })),
       )
-      for (const [index, flow] of asked.entries()) seen.get(flow)?.add(answers[index] ?? 'nothing')
+      const begun = await probeSctp(
+        lab,
+        sender,
+        associations.map(({ probe }) => probe),
+      )
+      for (const [index, flow] of others.entries()) seen.get(flow)?.add(answers[index] ?? 'nothing')
+      for (const [index, flow] of associations.entries()) seen.get(flow)?.add(begun[index] ?? 'nothing')
     }),
   )
 }
+
+const isSctp = ({ probe }: Flow) => probe.protocol === 'SCTP'
+const isUdp = ({ probe }: Flow) => probe.protocol === 'UDP'

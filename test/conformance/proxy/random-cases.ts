@@ -13,7 +13,7 @@ import type { RandomCluster } from './settings.ts'
 
 const anyConditions = fc.constantFrom<(Conditions | undefined)[]>(undefined, undefined, undefined, going, gone, unready)
 const anyPolicy = fc.constantFrom('Cluster', 'Cluster', 'Local')
-const anyProtocol = fc.constantFrom<PortWish['protocol'][]>('TCP', 'TCP', 'UDP')
+const anyProtocol = fc.constantFrom<PortWish['protocol'][]>('TCP', 'TCP', 'UDP', 'SCTP')
 
 const zoneHints = ['zone-a', 'zone-b'].map((name) => ({ forZones: [{ name }] }))
 const nodeHints = [nodeName, 'node-b'].map((name) => ({ forNodes: [{ name }] }))

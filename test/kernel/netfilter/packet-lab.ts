@@ -233,6 +233,10 @@ export class PacketLab {
     await this.node.run('conntrack', ['-F'], { timeoutMs: 30_000 })
   }
 
+  netnsOf(sender: Sender): TestNetns {
+    return this.#senders[sender]
+  }
+
   /** Results in the order of the probes; see probe.program.ts. */
   async probe(sender: Sender, probes: readonly Probe[]): Promise<readonly string[]> {
     const prober = this.#probers.get(sender) ?? startProber(this.#senders[sender])
