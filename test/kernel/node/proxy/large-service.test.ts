@@ -16,14 +16,12 @@ for (const flavour of ['nft', 'legacy'] as const) {
     () =>
       withNetns(async (lab) => {
         const netns = await lab.create()
-        let slowestMs = 0
+        let longest = 0
         const proxy = await startProxy(netns, {
           form: flavour,
-          run: async (file, args, options) => {
-            const startedMs = performance.now()
-            const result = await netns.run(file, args, options)
-            slowestMs = Math.max(slowestMs, performance.now() - startedMs)
-            return result
+          run: (file, args, options) => {
+            longest = Math.max(longest, options.input?.toString().split('\n').length ?? 0)
+            return netns.run(file, args, options)
           },
         })
         const { state, applied } = proxy
@@ -70,7 +68,8 @@ for (const flavour of ['nft', 'legacy'] as const) {
           assert.match(saved, /10\.244\.0\.4:8080/)
           assert.deepEqual(await proxy.writer.preview(), [])
           assert.deepEqual(proxy.plane.view.status().setAside, [])
-          assert.ok(slowestMs < 5_000, `one program took ${Math.round(slowestMs)} ms`)
+          // The most that one write has, and what stands around it; the whole Service has three lines for each endpoint of each port.
+          assert.ok(longest > 1_000 && longest < 17_000, `one program was given ${longest} lines`)
         } finally {
           await proxy.stop()
         }
