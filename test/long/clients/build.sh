@@ -72,15 +72,11 @@ unpack_helm_4() {
   rm -rf build-helm-4
 }
 
-test $# -gt 0 || set -- helm helm-4 kube-state-metrics prometheus-operator cert-manager
+test $# -gt 0 || set -- helm helm-4 cert-manager
 for target; do
   case $target in
     helm) build helm helm.sh/helm/v3/cmd/helm helm.sh/helm/v3 v3.18.6 ;;
     helm-4) unpack_helm_4 ;;
-    kube-state-metrics) build "$target" k8s.io/kube-state-metrics/v2 k8s.io/kube-state-metrics/v2 v2.18.0 ;;
-    prometheus-operator)
-      build "$target" github.com/prometheus-operator/prometheus-operator/cmd/operator \
-        github.com/prometheus-operator/prometheus-operator v0.85.0 sigs.k8s.io/controller-runtime v0.22.4 ;;
     cert-manager) build "$target" . github.com/cert-manager/cert-manager v1.19.1 ;;
     *) echo "clients: build.sh does not know $target" >&2; exit 2 ;;
   esac
