@@ -8,6 +8,7 @@ import type { Logger } from '../observe/index.ts'
 import { inTurn } from './in-turn.ts'
 import { NewConnections } from './new-connections.ts'
 import { OpenConnections } from './open-connections.ts'
+import { keepWhilePaused } from './paused-socket.ts'
 import { toServeError } from './serve-error.ts'
 import { claimSocketPath, listenPrivately } from './socket-path.ts'
 import { takeUpgrades, type UpgradeHandling } from './upgrades.ts'
@@ -74,6 +75,7 @@ export class Listener implements Component {
   async start(): Promise<void> {
     try {
       const { server, listen } = await this.#binding.open()
+      server.on('request', keepWhilePaused)
       server.on('request', inTurn(this.#options.handler))
       if (this.#options.upgrades !== undefined) takeUpgrades(server, this.#options.upgrades)
       this.#connections.watch(server)
