@@ -2,28 +2,18 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Dialect } from '../model/dialect.ts'
 import { describeError } from '../model/errors.ts'
-import {
-  answerHealth,
-  type HealthCheck,
-  type Logger,
-  type Metrics,
-  type Span,
-  silentSpan,
-  type Tracer,
-} from '../observe/index.ts'
+import { type HealthCheck, type Logger, type Metrics, type Span, silentSpan, type Tracer } from '../observe/index.ts'
 import type { Upgraded } from '../serve/index.ts'
 import { type AdmissionParts, admissionFor } from './access/admission.ts'
 import { type Attributes, attributesOf } from './access/attributes.ts'
 import { type Authenticator, anonymous } from './access/authenticate.ts'
 import { authorize, isAllowed } from './access/authorize.ts'
 import type { Authorizer } from './access/authorizer.ts'
-import { describeIssuer } from './access/describe-issuer.ts'
 import { effectiveUser } from './access/impersonate.ts'
 import type { RoleIndex } from './access/role-index.ts'
 import { BackendError } from './connect/backend.ts'
 import type { Connector, ConnectRequest } from './connect/connector.ts'
 import { assertTimeout, parseListOptions } from './decode/query.ts'
-import { DiscoveryDocuments } from './discovery/discovery-documents.ts'
 import type { ApiDocument } from './document.ts'
 import { type EncodedAnswer, encodeAnswer } from './encode/answer.ts'
 import { encodeFailure } from './encode/failure.ts'
@@ -34,19 +24,18 @@ import type { User } from './identity.ts'
 import type { ApiLimits } from './limits.ts'
 import { ApiMetrics } from './metrics.ts'
 import { representationFor } from './negotiate/representation.ts'
-import { OpenApiDocuments } from './openapi/open-api-documents.ts'
+import { Pages } from './pages.ts'
 import { endRequestSpan, startRequestSpan } from './request-span.ts'
 import { storeKey } from './resources/keys.ts'
 import { type ConnectRoute, type Route, routeRequest } from './route/route.ts'
 import { sendBackup } from './send-backup.ts'
 import { type Flow, flowOf } from './shares/flow.ts'
 import { RequestShares } from './shares/request-shares.ts'
-import { badRequest, internalError, StatusError, unauthorized, unknownPath } from './status.ts'
+import { badRequest, internalError, StatusError, unauthorized } from './status.ts'
 import { type Store, StoreError } from './store/index.ts'
 import type { Aside } from './store/wait-for-revision.ts'
 import { performVerb, type ResourceRoute } from './verbs/perform-verb.ts'
 import type { VerbContext } from './verbs/verb-context.ts'
-import { versionInfo } from './version.ts'
 import type { WatchHub, WatchRequest } from './watch/watch-hub.ts'
 
 /** The facts about a request that precede its verb. */
@@ -82,8 +71,7 @@ export interface HandlerParts {
 export class RequestHandler {
   readonly #parts: HandlerParts
   readonly #shares: RequestShares
-  readonly #discovery: DiscoveryDocuments
-  readonly #openApi: OpenApiDocuments
+  readonly #pages: Pages
   readonly #metrics: ApiMetrics
   readonly #admission: AdmissionParts
 
@@ -96,8 +84,7 @@ export class RequestHandler {
       eventCounts: parts.watches.eventCounts,
     })
     this.#admission = { ...parts, readNode: (name) => readNode(parts.context.store, name) }
-    this.#discovery = new DiscoveryDocuments(parts.context.registry, parts.address)
-    this.#openApi = new OpenApiDocuments(parts.context.registry, parts.dialect.name)
+    this.#pages = new Pages(parts)
   }
 
   /** `upgraded` is the connection of a request for another protocol. */
@@ -286,37 +273,11 @@ export class RequestHandler {
     response: ServerResponse,
     url: URL,
   ): Promise<number> {
-    if (route.kind === 'health') return sendAnswer(request, response, await this.#readPage(route, request, url))
+    if (route.kind === 'health') return sendAnswer(request, response, await this.#pages.read(route, request, url))
     return this.#shares.inFlight.run('page', flow, async () => {
       if (route.kind === 'backup') return sendBackup(this.#parts.context.store, response)
-      return sendRead(request, response, await this.#readPage(route, request, url))
+      return sendRead(request, response, await this.#pages.read(route, request, url))
     })
-  }
-
-  async #readPage(
-    route: Exclude<Route, ResourceRoute | ConnectRoute | { kind: 'backup' }>,
-    request: IncomingMessage,
-    url: URL,
-  ): Promise<EncodedAnswer> {
-    const { context, components, metrics } = this.#parts
-    switch (route.kind) {
-      case 'health': {
-        const { status, body } = answerHealth(healthRequest(route, url.searchParams), components())
-        return { httpCode: status, body, contentType: 'text/plain; charset=utf-8' }
-      }
-      case 'metrics':
-        return { httpCode: 200, ...(await metrics.text()) }
-      case 'token-issuer':
-        return describeIssuer(context.tokenIssuer, route.document)
-      case 'version':
-        return { httpCode: 200, body: JSON.stringify(versionInfo), contentType: 'application/json' }
-      case 'discovery':
-        return this.#discovery.answer(route.path, request.headers)
-      case 'openapi':
-        return this.#openApi.answer(route.path, url.searchParams.get('hash'), request.headers)
-      case 'unknown':
-        throw unknownPath()
-    }
   }
 
   async #fail(request: IncomingMessage, response: ServerResponse, thrown: unknown): Promise<number | undefined> {
@@ -354,15 +315,6 @@ function isOwnFault({ code, httpCode, cause }: StatusError): boolean {
 /** Checks for a refused body, whose rest is not awaited. */
 function isUnwanted({ code }: StatusError, request: IncomingMessage): boolean {
   return (code === 'RequestEntityTooLarge' || code === 'TooManyRequests') && !request.complete
-}
-
-function healthRequest(route: Route & { kind: 'health' }, query: URLSearchParams) {
-  return {
-    endpoint: route.endpoint,
-    verbose: query.has('verbose'),
-    exclude: query.getAll('exclude').flatMap((names) => names.split(',')),
-    ...(route.component === undefined ? {} : { component: route.component }),
-  }
 }
 
 /** Returns the watch options; `GET .../{name}?watch=true` watches the collection for that name. */
