@@ -36,6 +36,8 @@ export class ClusterConnection implements Component {
   constructor(parts: ConnectionParts) {
     this.#parts = parts
     this.#createSources = parts.createSources ?? (() => [])
+    // The connection may stop before anything waits for this: while the server has not answered.
+    this.#opened.promise.catch(() => {})
   }
 
   /** Starts the early lists. Composing the agent, which mostly waits for programs, goes on meanwhile. */

@@ -5,6 +5,8 @@ import type { SetSpec, TableName } from './types.ts'
 
 /** Room for the head of the message and the longest list. */
 const capacityBytes = 66_000
+/** The longest element: two addresses of IPv6 in its key, one in its data, ports and protocols, and the heads of attributes. */
+const maxElementBytes = 128
 const attributeHead = 4
 
 /** Writes many elements of one set into one message that adds them, each by its bytes alone. */
@@ -45,7 +47,8 @@ export class ElementListWriter {
   /** Takes back what was added after the list had this length. */
   shorten(length: number): void {
     const end = this.#list + attributeHead + length
-    this.#bytes.fill(0, end, this.#at)
+    // An element that failed halfway has written beyond the end of the list.
+    this.#bytes.fill(0, end, Math.min(this.#at + maxElementBytes, capacityBytes))
     this.#at = end
   }
 

@@ -94,8 +94,8 @@ describe('the files of the package', () => {
       ...text.matchAll(/\b(?:__)?require\d*\("([^"]+)"\)/g),
     ])
     const names = new Set(required.map(([, name = '']) => name))
-    // A library looks for this one and does without.
-    names.delete('supports-color')
+    // Libraries look for these and do without.
+    for (const name of ['supports-color', 'bufferutil', 'utf-8-validate']) names.delete(name)
     assert.deepEqual(
       [...names].filter((name) => !isBuiltin(name)),
       [],

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
 import { ClusterConnection } from '../../../../src/app/composition/cluster-connection.ts'
 import { createStateSources, LiveNodeState } from '../../../../src/node/state/index.ts'
 import { silentLogger } from '../../../../src/observe/index.ts'
@@ -76,5 +77,21 @@ describe('the connection of an agent', () => {
       await connection.stop(scope)
       assert.deepEqual([state.synced, connection.health().level], [false, 'stopped'])
     })
+  })
+
+  it('stops quietly while the server has never answered', async () => {
+    await using server = await startServer(() => {})
+    const client = clientOf(server)
+    const connection = new ClusterConnection({ client, createEarly: () => [], log: silentLogger })
+    connection.begin()
+    await until('the server was asked', () => server.requests.length > 0)
+    const unhandled: unknown[] = []
+    const note = (reason: unknown) => void unhandled.push(reason)
+    process.on('unhandledRejection', note)
+    await connection.stop(scope)
+    await setImmediate()
+    process.off('unhandledRejection', note)
+    client.close()
+    assert.deepEqual(unhandled, [])
   })
 })
