@@ -181,9 +181,7 @@ class Follower {
 
   replace(): void {
     this.#isBehind = true
-    this.#taking ??= this.#take().finally(() => {
-      this.#taking = undefined
-    })
+    this.#taking ??= this.#take()
   }
 
   change(type: ChangeType, object: WireObject, resourceVersion: string, trace: TraceContext | undefined): void {
@@ -215,6 +213,8 @@ class Follower {
         await sleep(backoff.nextDelayMs(), undefined, { signal, ref: false }).catch(() => {})
       }
     }
+    // At once: a change after the last look must not be taken for one that the next replace brings.
+    this.#taking = undefined
   }
 
   #fail(error: unknown): void {

@@ -26,6 +26,9 @@ export function mergeKeyedItems(
   for (const change of changes) {
     const directive = directiveOf(change)
     if (directive === 'replace') continue
+    // kube-apiserver refuses it too: nothing says what it would mean for an item.
+    if (directive === 'merge')
+      throw new PatchError('malformed', '"$patch": "merge" has no meaning for an item of a list')
     const key = keyText(change, mergeKey)
     const [first, ...more] = merged.get(key) ?? []
     if (directive === 'delete') merged.delete(key)

@@ -211,5 +211,3 @@ export class LeaderElection implements Component {
     await lock.replace(held, { ...held.spec, holderIdentity: '', leaseDurationSeconds: 1 }, signal)
   }
 }
-
-/** Formats a time as RFC 3339 with microseconds, the format of `renewTime`. */

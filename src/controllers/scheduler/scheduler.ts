@@ -190,9 +190,19 @@ class Scheduler {
       events.record(subjectOf(victim), 'Normal', 'Preempted', `Preempted by ${namespace}/${name} on node ${node}`)
       const { name: victimName, namespace: victimNamespace = 'default', uid: victimUid } = victim.metadata
       const ref = { resource: podType.resource, namespace: victimNamespace, name: victimName }
-      await orAbsent(caches.writer(podType).patch(victim, { kind: 'merge', patch: markOf(victim) }, signal, 'status'))
+      await this.#mark(victim, signal)
       await orAbsent(client.delete(ref, { uid: victimUid, signal }))
     }
+  }
+
+  /** Marks a pod as preempted. A pod that has changed since is deleted without a mark: the waiting pod would lose a grace period. */
+  async #mark(victim: Pod, signal: AbortSignal): Promise<void> {
+    const { caches } = this.#kit
+    const patch = { kind: 'merge', patch: markOf(victim) } as const
+    const marked = orAbsent(caches.writer(podType).patch(victim, patch, signal, 'status'))
+    await marked.catch((error: unknown) => {
+      if (!(error instanceof ApiError && error.code === 'conflict')) throw error
+    })
   }
 
   /** Reports a pod whose spec cannot be parsed and leaves it out. */

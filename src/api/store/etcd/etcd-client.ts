@@ -128,7 +128,9 @@ export class EtcdClient {
     for (let attempt = 1; ; attempt++) {
       const { token } = login
       try {
-        return await this.#call(method, request, { timeoutMs, token })
+        const answer = await this.#call(method, request, { timeoutMs, token })
+        login.confirm()
+        return answer
       } catch (thrown) {
         // A call with a token that etcd does not take has no effect.
         const isStale = thrown instanceof EtcdCallError && isStaleToken(thrown)

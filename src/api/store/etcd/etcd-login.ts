@@ -42,6 +42,11 @@ export class EtcdLogin {
     return this.#refusal
   }
 
+  /** Notes that a call with the token was answered: an earlier refusal holds no longer. */
+  confirm(): void {
+    this.#refusal = undefined
+  }
+
   /** Returns the token of the last answer; undefined before the first one, and where etcd asks for none. */
   get token(): string | undefined {
     return this.#token

@@ -122,6 +122,7 @@ export class EventFeed {
   /** Follows one member until its stream ends. Rejects where etcd refuses this server. */
   async #follow(opened: OpenedWatch): Promise<'compacted' | 'ended'> {
     this.#stream = opened
+    if (this.#stopping.signal.aborted) opened.stream.cancel()
     const end = await this.#untilEnd(opened)
     if (end !== 'refused') return end
     await this.#client.doubt(opened.token)

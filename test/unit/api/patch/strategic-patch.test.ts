@@ -126,6 +126,7 @@ describe('strategic merge patch', () => {
     [{ labels: { $patch: 'burn' } }, /unknown patch type: "burn"/],
     [{ items: [{ value: '1' }] }, /does not contain declared merge key: name/],
     [{ items: ['x'] }, /expected an object in a list that merges by key/],
+    [{ items: [{ name: 'a', $patch: 'merge' }] }, /has no meaning for an item of a list/],
     [{ '$deleteFromPrimitiveList/tags': 'a' }, /must be a list/],
     [{ '$setElementOrder/items': ['x'] }, /expected an object/],
     [{ volume: { $retainKeys: ['one'], two: '2' } }, /\$retainKeys does not name "two"/],
