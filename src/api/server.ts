@@ -1,11 +1,13 @@
 import { randomInt, randomUUID } from 'node:crypto'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Backoff } from '../loop/backoff.ts'
 import type { Component, Health } from '../loop/component.ts'
 import type { Dialect } from '../model/dialect.ts'
+import { describeError } from '../model/errors.ts'
 import { type Cidr, type Ip, ipFamily } from '../model/ip.ts'
 import { parseWorkloadIp } from '../model/special-addresses.ts'
 import type { HealthCheck, Logger, Metrics, Tracer } from '../observe/index.ts'
-import { httpsListener, type TlsMaterial } from '../serve/index.ts'
+import { httpsListener, type TlsMaterial, type Upgraded } from '../serve/index.ts'
 import {
   createAuthenticator,
   firstToKnow,
@@ -252,6 +254,13 @@ function createCustomResources({ dialect, log }: ApiServerOptions, context: Verb
 
 function createListener(options: ApiServerOptions, handler: RequestHandler, ready: Promise<void>) {
   const { tls, bindAddress, port, log } = options
+  const handle = (request: IncomingMessage, response: ServerResponse, upgraded?: Upgraded) => {
+    const handled = ready.then(() => handler.handle(request, response, upgraded))
+    handled.catch((thrown: unknown) => {
+      log.error('a request could not be answered', { error: describeError(thrown) })
+      response.destroy()
+    })
+  }
   return httpsListener({
     name: 'api-server',
     address: bindAddress,
@@ -259,10 +268,10 @@ function createListener(options: ApiServerOptions, handler: RequestHandler, read
     portOption: '--secure-port',
     tls,
     log,
-    handler: (request, response) => void ready.then(() => handler.handle(request, response)),
+    handler: (request, response) => handle(request, response),
     upgrades: {
       takes: ({ url = '' }) => connectionPath.test(url),
-      handle: (request, response, upgraded) => void ready.then(() => handler.handle(request, response, upgraded)),
+      handle,
     },
   })
 }

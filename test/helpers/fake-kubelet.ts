@@ -14,12 +14,17 @@ export interface FakeBackend extends AsyncDisposable {
   }[]
   /** The number of connections that are open. */
   readonly open: () => number
+  /** Resets all connections (RST). */
+  readonly reset: () => void
 }
 
 export interface FakeAnswers {
   readonly onRequest?: (request: IncomingMessage, response: ServerResponse) => void
   readonly onUpgrade?: (request: IncomingMessage, socket: Duplex, head: Buffer) => void
 }
+
+/** The head of an answer that changes the protocol. */
+export const unasked = 'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n'
 
 /** A server in the place of a kubelet (with the authority, over TLS with client certificates) or of a pod (plain), on loopback. */
 export async function startFakeBackend(answers: FakeAnswers, authority?: Authority): Promise<FakeBackend> {
@@ -57,6 +62,9 @@ export async function startFakeBackend(answers: FakeAnswers, authority?: Authori
     port: (server.address() as AddressInfo).port,
     asked,
     open: () => sockets.size,
+    reset: () => {
+      for (const socket of sockets) socket.resetAndDestroy()
+    },
     [Symbol.asyncDispose]: async () => {
       for (const socket of sockets) socket.destroy()
       await new Promise((resolve) => server.close(resolve))

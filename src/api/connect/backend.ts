@@ -22,8 +22,8 @@ export interface Backend {
   readonly tls: BackendTls | undefined
 }
 
-/** A backend that gave no answer. */
-export class BackendError extends PlatnetError<'unreachable' | 'silent'> {}
+/** A backend that gave no answer, or one that no request asked for. */
+export class BackendError extends PlatnetError<'unreachable' | 'silent' | 'unasked-upgrade'> {}
 
 export interface Question {
   readonly method: string
@@ -61,10 +61,21 @@ export function askBackend(
   boundWaiting(request, backend, question)
   const answered = new Promise<BackendAnswer>((resolve, reject) => {
     request.on('response', (response) => resolve({ kind: 'response', response }))
-    request.on('upgrade', (response, socket, head) => resolve({ kind: 'upgrade', response, socket, head }))
+    request.on('upgrade', (response, socket, head) => {
+      // Node has taken its own listener away, and an error that nothing listens for ends the process.
+      socket.on('error', () => {})
+      resolve({ kind: 'upgrade', response, socket, head })
+    })
     request.on('error', (cause) => reject(cause instanceof BackendError ? cause : unreachable(cause)))
   })
   return { request, answered }
+}
+
+/** Returns the response to a request that asked for no other protocol. Ends a connection that has changed to one, and throws BackendError. */
+export function responseOf(answer: BackendAnswer): IncomingMessage {
+  if (answer.kind === 'response') return answer.response
+  answer.socket.destroy()
+  throw new BackendError('unasked-upgrade', 'the backend changed the protocol unasked')
 }
 
 function tlsOptions({ host, serverName = host, tls = {} }: Backend): RequestOptions {

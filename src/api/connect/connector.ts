@@ -41,14 +41,18 @@ export class Connector {
     const gone = new AbortController()
     const leave = () => gone.abort()
     const { response, request } = asked
+    const { socket } = request
     response.once('close', leave)
-    request.socket.once('close', leave)
+    socket.once('close', leave)
+    if (socket.destroyed) leave()
     const signal = AbortSignal.any([gone.signal, this.#stopping.signal])
     try {
       await this.#connect(route, { ...asked, signal, stopping: this.#stopping.signal })
     } finally {
       response.off('close', leave)
-      request.socket.off('close', leave)
+      socket.off('close', leave)
+      // A backend whose answer was not passed on is left.
+      leave()
     }
   }
 

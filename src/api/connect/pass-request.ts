@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { pipeline } from 'node:stream/promises'
 import { StatusError } from '../status.ts'
-import { askBackend, type Backend, BackendError } from './backend.ts'
+import { askBackend, type Backend, BackendError, responseOf } from './backend.ts'
 import type { Exchange } from './exchange.ts'
 import { answerHeaders, requestHeaders, upgradeHeaders } from './headers.ts'
 import { createLinkRewriter, type LinkRewriter } from './links.ts'
@@ -45,12 +45,14 @@ async function askWithBody(
   question: { readonly method: string; readonly pathAndQuery: string; readonly headers: readonly string[] },
 ): Promise<IncomingMessage> {
   const { request: asked, answered } = askBackend(backend, { ...question, signal })
-  // The answer says what became of a body that was not taken.
-  pipeline(request, asked).catch(() => {})
+  request.pipe(asked)
+  // The rest of a body that the backend does not take is received and dropped, so that the client reads the answer.
+  const dropRest = () => void request.unpipe(asked).resume()
+  asked.once('close', dropRest)
   try {
-    const { response } = await answered
-    return response
+    return responseOf(await answered)
   } catch (thrown) {
+    dropRest()
     if (!(thrown instanceof BackendError)) throw thrown
     throw new StatusError('ServiceUnavailable', `error trying to reach service: ${thrown.message}`, { cause: thrown })
   }
@@ -70,7 +72,8 @@ async function passAnswer(
   }
   const moved = location === undefined ? [] : ['Location', links(location)]
   const headers = [...answerHeaders(answer, (name) => name === 'location'), ...moved]
-  response.writeHead(answer.statusCode ?? 502, answer.statusMessage, headers)
+  // The reason phrase is left out: one with control characters, which Node reads, makes its `writeHead` throw.
+  response.writeHead(answer.statusCode ?? 502, headers)
   if (start !== undefined) response.write(start.bytes)
   // A client that goes away ends the backend's answer, and a backend that breaks off ends the client's.
   await pipeline(answer, response, { signal }).catch(() => response.destroy())
@@ -79,7 +82,7 @@ async function passAnswer(
 function sendPage(response: ServerResponse, answer: IncomingMessage, page: Buffer): void {
   const isDropped = (name: string) => name === 'content-length' || name === 'content-encoding'
   const headers = [...answerHeaders(answer, isDropped), 'Content-Length', String(page.length)]
-  response.writeHead(answer.statusCode ?? 502, answer.statusMessage, headers)
+  response.writeHead(answer.statusCode ?? 502, headers)
   response.end(page)
 }
 

@@ -1,8 +1,7 @@
 import type { IncomingMessage } from 'node:http'
-import { text } from 'node:stream/consumers'
 import { pipeline } from 'node:stream/promises'
 import { badRequest, internalError, StatusError } from '../status.ts'
-import { askBackend, BackendError } from './backend.ts'
+import { askBackend, BackendError, responseOf } from './backend.ts'
 import { askedProtocol, type Exchange } from './exchange.ts'
 import type { askForLog } from './kubelet-question.ts'
 import { sendLogByWebSocket } from './log-websocket.ts'
@@ -35,7 +34,7 @@ async function openLog({ kubelet, pathAndQuery, options }: LogQuestion, name: st
     headLimitMs: options.follow ? undefined : headLimitMs,
   })
   request.end()
-  const { response } = await answered.catch((thrown: unknown) => {
+  const response = await answered.then(responseOf).catch((thrown: unknown) => {
     if (!(thrown instanceof BackendError)) throw thrown
     throw internalError(`the log of pod ${name} cannot be read: ${thrown.message}`, thrown)
   })
@@ -45,14 +44,32 @@ async function openLog({ kubelet, pathAndQuery, options }: LogQuestion, name: st
 }
 
 const maxRefusalChars = 50_000
+const refusalLimitMs = 10_000
 
 /** Returns the error for what a kubelet answers instead of a log, as kube-apiserver does. */
 async function refusalOf(response: IncomingMessage, code: number, name: string): Promise<StatusError> {
-  const said = (await text(response)).slice(0, maxRefusalChars)
+  const said = await readRefusal(response)
   if (code === 400) return badRequest(said)
   if (code === 404) {
     const message = `the server could not find the requested resource ( pods/log ${name})`
     return new StatusError('NotFound', message, { details: { name, kind: 'pods/log' } })
   }
   return internalError(code === 500 ? said : `the kubelet answered ${code}: ${said}`)
+}
+
+/** Reads the text of a refusal: at most 50,000 characters, and what has come within the limit or before the kubelet broke off. */
+export async function readRefusal(response: IncomingMessage, limitMs = refusalLimitMs): Promise<string> {
+  const timer = setTimeout(() => response.destroy(), limitMs)
+  let said = ''
+  try {
+    for await (const part of response.setEncoding('utf8')) {
+      said += part
+      if (said.length > maxRefusalChars) break
+    }
+  } catch {
+    // The status has come, so the refusal is known.
+  } finally {
+    clearTimeout(timer)
+  }
+  return said.slice(0, maxRefusalChars)
 }

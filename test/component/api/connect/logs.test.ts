@@ -4,9 +4,12 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import { createInterface } from 'node:readline'
 import { after, before, describe, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import WebSocket from 'ws'
+import { readRefusal } from '../../../../src/api/connect/serve-log.ts'
 import { testToken } from '../../../helpers/api-server.ts'
-import { type ConnectLab, startConnectLab } from '../../../helpers/connect-lab.ts'
+import { type ConnectLab, openUpgrade, startConnectLab } from '../../../helpers/connect-lab.ts'
+import { unasked } from '../../../helpers/fake-kubelet.ts'
 import { paths } from '../../../helpers/manifests.ts'
 import { until } from '../../../helpers/until.ts'
 
@@ -68,6 +71,72 @@ describe('logs of pods', () => {
     assert.equal((await get('web/log')).body.message, 'Internal error occurred: no such container')
     refuse(302, '')
     assert.equal((await get('web/log')).code, 500)
+  })
+
+  test('of a kubelet that refuses without end carry 50,000 characters, and its connection ends', async () => {
+    const part = 'x'.repeat(10_000)
+    let sentBytes = 0
+    lab.answer({
+      onRequest: (_, response) => {
+        response.writeHead(400)
+        const more = () => {
+          do sentBytes += part.length
+          while (response.write(part))
+          response.once('drain', more)
+        }
+        more()
+      },
+    })
+    const { code, body } = await get('web/log')
+    assert.deepEqual([code, body.message], [400, 'x'.repeat(50_000)])
+    await until('the connection with the kubelet is closed', () => lab.kubelet.open() === 0)
+    // The buffers of a connection hold less.
+    assert.ok(sentBytes < 20_000_000, `${sentBytes} bytes`)
+  })
+
+  test('carry what a kubelet that never ends its refusal has said within the limit', async () => {
+    lab.answer({ onRequest: (_, response) => void response.writeHead(400).write('half') })
+    const { port } = lab.kubelet
+    const request = httpsRequest({ host: '127.0.0.1', port, agent: false, rejectUnauthorized: false }).end()
+    const [response] = (await once(request, 'response')) as [IncomingMessage]
+    await once(response, 'readable')
+    assert.equal(await readRefusal(response, 50), 'half')
+    await until('the connection with the kubelet is closed', () => lab.kubelet.open() === 0)
+  })
+
+  test('of a kubelet that changes the protocol unasked are a 500, also when it resets the connection', async () => {
+    lab.answer({ onRequest: ({ socket }) => void socket.write(unasked) })
+    assert.equal((await get('web/log?follow=true')).code, 500)
+    await until('the connection with the kubelet is closed', () => lab.kubelet.open() === 0)
+    let reset: Promise<void> | undefined
+    lab.answer({
+      onRequest: ({ socket }) => {
+        socket.write(unasked)
+        reset = sleep(50).then(lab.kubelet.reset)
+      },
+    })
+    assert.equal((await get('web/log?follow=true')).code, 500)
+    await reset
+    lab.answer({ onRequest: (_, response) => response.end('still') })
+    assert.equal((await get('web/log')).text, 'still')
+  })
+
+  test('end at the kubelet when their WebSocket is refused', async () => {
+    let isAsked = false
+    lab.answer({
+      onRequest: (_, response) => {
+        isAsked = true
+        response.write('one\n')
+      },
+    })
+    const headers = {
+      ...{ upgrade: 'websocket', 'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==', 'sec-websocket-version': '13' },
+      'sec-websocket-protocol': 'foo',
+    }
+    const opened = await openUpgrade(lab.server, `${paths.pods}/web/log?follow=true`, { method: 'GET', headers })
+    assert.equal(opened.code, 400)
+    assert.ok(isAsked)
+    await until('the connection with the kubelet is closed', () => lab.kubelet.open() === 0)
   })
 
   test('that are followed come line by line, at 1,000 lines a second and more, none lost', async () => {

@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'
-import { request as httpsRequest } from 'node:https'
+import { Agent, request as httpsRequest } from 'node:https'
+import { text } from 'node:stream/consumers'
 import { after, before, describe, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { startTestServer, testToken } from '../../../helpers/api-server.ts'
 import { type ConnectLab, openUpgrade, startConnectLab } from '../../../helpers/connect-lab.ts'
-import { type FakeAnswers, type FakeBackend, startFakeBackend } from '../../../helpers/fake-kubelet.ts'
+import { type FakeAnswers, type FakeBackend, startFakeBackend, unasked } from '../../../helpers/fake-kubelet.ts'
 import { findFreePort } from '../../../helpers/free-port.ts'
 import { paths } from '../../../helpers/manifests.ts'
 import { until } from '../../../helpers/until.ts'
@@ -126,11 +128,82 @@ describe('the proxy to pods, Services and nodes', () => {
     await until('the connection with the pod is closed', () => pod.open() === 0)
   })
 
+  test('an upload that breaks off breaks off at the pod', async () => {
+    let taken: IncomingMessage | undefined
+    answers = {
+      onRequest: (request) => {
+        taken = request.on('error', () => {}).resume()
+      },
+    }
+    const headers = { authorization: `Bearer ${testToken}`, 'content-length': 100 }
+    const options = { host: '127.0.0.1', port: lab.server.port, method: 'POST', path: `${prefix()}/`, headers }
+    const request = httpsRequest({ ...options, agent: false, rejectUnauthorized: false }).on('error', () => {})
+    request.write('half')
+    await until('the pod is asked', () => taken !== undefined)
+    request.destroy()
+    await until('the connection with the pod is closed', () => pod.open() === 0)
+    assert.equal(taken?.complete, false)
+  })
+
   test('a pod that is away is a 503', async () => {
     const port = await findFreePort()
     const { code, body } = await get(`${paths.pods}/web:${port}/proxy/`)
     const message = `error trying to reach service: connect ECONNREFUSED 127.0.0.1:${port}`
     assert.deepEqual([code, body.message], [503, message])
+  })
+
+  test('an upload to a pod that is away is a 503 too, and the connection serves on', async () => {
+    const port = await findFreePort()
+    const agent = new Agent({ keepAlive: true, maxSockets: 1, rejectUnauthorized: false })
+    const sockets = new Set<unknown>()
+    const ask = async (method: string, body: Buffer) => {
+      const headers = { authorization: `Bearer ${testToken}` }
+      const path = `${paths.pods}/web:${port}/proxy/`
+      const asked = httpsRequest({ host: '127.0.0.1', port: lab.server.port, method, path, agent, headers })
+      asked.on('socket', (socket) => sockets.add(socket)).end(body)
+      const [response] = (await once(asked, 'response')) as [IncomingMessage]
+      return [response.statusCode, JSON.parse(await text(response)).reason]
+    }
+    for (const size of [0, 10, 8_000_000])
+      assert.deepEqual(await ask('POST', Buffer.alloc(size)), [503, 'ServiceUnavailable'], `${size} bytes`)
+    assert.deepEqual(await ask('GET', Buffer.alloc(0)), [503, 'ServiceUnavailable'])
+    assert.equal(sockets.size, 1)
+    agent.destroy()
+  })
+
+  test('a reason phrase that is no text is left out, and the server serves on', async () => {
+    for (const headers of ['', 'Content-Type: text/html\r\n']) {
+      answers = {
+        onRequest: ({ socket }) =>
+          void socket.end(`HTTP/1.1 200 O\x01K\r\n${headers}Content-Length: 5\r\nConnection: close\r\n\r\nfound`),
+      }
+      const answer = await get(`${prefix()}/`)
+      assert.deepEqual([answer.code, answer.text], [200, 'found'])
+    }
+    answers = { onRequest: (_, response) => response.end('still') }
+    assert.equal((await get(`${prefix()}/`)).text, 'still')
+  })
+
+  test('a pod that changes the protocol unasked is a 503, and its connection ends', async () => {
+    answers = { onRequest: ({ socket }) => void socket.write(unasked) }
+    const { code, body } = await get(`${prefix()}/`)
+    const message = 'error trying to reach service: the backend changed the protocol unasked'
+    assert.deepEqual([code, body.message], [503, message])
+    await until('the connection with the pod is closed', () => pod.open() === 0)
+  })
+
+  test('a pod that changes the protocol unasked and resets its connection leaves the server serving', async () => {
+    let reset: Promise<void> | undefined
+    answers = {
+      onRequest: ({ socket }) => {
+        socket.write(unasked)
+        reset = sleep(50).then(pod.reset)
+      },
+    }
+    assert.equal((await get(`${prefix()}/`)).code, 503)
+    await reset
+    answers = { onRequest: (_, response) => response.end('still') }
+    assert.equal((await get(`${prefix()}/`)).text, 'still')
   })
 
   test('leads to the endpoints of a Service that are pods of its namespace, by name or number of the port', async () => {
