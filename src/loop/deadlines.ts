@@ -49,7 +49,6 @@ class DeadlineQueue {
   }
 
   #look(): void {
-    this.#timer = undefined
     for (const job of this.#jobs) {
       const leftMs = job.deadlineMs - performance.now()
       if (leftMs > 0) {
@@ -59,5 +58,7 @@ class DeadlineQueue {
       this.#jobs.delete(job)
       job.onLate()
     }
+    // Last: the loop above finds a job that onLate adds, which must not start a timer of its own.
+    this.#timer = undefined
   }
 }

@@ -53,4 +53,26 @@ describe('the deadlines of jobs', () => {
     pass(200)
     assert.deepEqual(late, ['next at 100'])
   })
+
+  test('late jobs that add others start no timers of their own: there is one at a time', () => {
+    const startTimer = mock.method(globalThis, 'setTimeout')
+    const deadlines = new Deadlines()
+    const again = (count: number): TimedJob => ({
+      deadlineMs: 0,
+      onLate: () => {
+        late.push(`${count} at ${nowMs}`)
+        if (count < 10) deadlines.add(again(count + 1), 50)
+      },
+    })
+    for (let index = 0; index < 5; index += 1) {
+      deadlines.add(again(1), 50)
+      pass(10)
+    }
+    pass(1_000)
+    const timers = startTimer.mock.callCount()
+    startTimer.mock.restore()
+    assert.equal(late.length, 50)
+    assert.equal(late.at(-1), '10 at 540')
+    assert.ok(timers <= 50, `${timers} timers for 50 jobs`)
+  })
 })
