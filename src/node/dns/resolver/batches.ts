@@ -80,8 +80,7 @@ export function packResults(results: readonly ResolveResult[]): ResultBatch {
     ids: results.map(({ id }) => id),
     plugins: results.map(({ plugin }) => plugin),
     agesMs: results.map(({ ageMs }) => ageMs),
-    // A view would be sent with all of the memory behind it.
-    copies: results.map(({ copy }) => copy && { ...copy, message: new Uint8Array(copy.message) }),
+    copies: results.map(({ copy }) => copy && packCopy(copy)),
     ...packMessages(results.map(({ message }) => message)),
   }
 }
@@ -94,6 +93,16 @@ export function unpackResults(batch: ResultBatch): readonly ResolveResult[] {
     const result = { id, plugin: batch.plugins[index] ?? '', ageMs: batch.agesMs[index] ?? 0, message: messages[index] }
     return copy === undefined ? result : { ...result, copy }
   })
+}
+
+/** Copies the question and the answer. */
+export function packHandedCopy({ block, question, copy }: HandedCopy): HandedCopy {
+  return { block, question: new Uint8Array(question), copy: packCopy(copy) }
+}
+
+/** A view would be sent with all of the memory behind it. */
+function packCopy(copy: CachedCopy): CachedCopy {
+  return { ...copy, message: new Uint8Array(copy.message) }
 }
 
 function packMessages(messages: readonly (Uint8Array | undefined)[]): PackedMessages {

@@ -2,7 +2,14 @@ import type { MessagePort } from 'node:worker_threads'
 import type { ResolveRequest, ResolveResult } from '../plugins/forward/resolve-request.ts'
 import type { Answer } from '../plugins/handler.ts'
 import { Query } from '../wire/query.ts'
-import { type HandedCopy, type HandedDatagrams, packResults, type RequestBatch, unpackRequests } from './batches.ts'
+import {
+  type HandedCopy,
+  type HandedDatagrams,
+  packHandedCopy,
+  packResults,
+  type RequestBatch,
+  unpackRequests,
+} from './batches.ts'
 import type { BlockResolver } from './block-resolver.ts'
 
 /** Answers datagrams that another thread hands over. `giveCopy` sends that thread a copy of a cached answer. */
@@ -22,7 +29,7 @@ export class ResolveServer {
   constructor(port: MessagePort, { find, takeDatagrams }: ResolveServerParts) {
     this.#port = port
     this.#find = find
-    const giveCopy = (copy: HandedCopy) => port.postMessage(copy)
+    const giveCopy = (copy: HandedCopy) => port.postMessage(packHandedCopy(copy))
     port.on('message', (message: RequestBatch | HandedDatagrams) => {
       if ('place' in message) takeDatagrams(message, giveCopy)
       else for (const request of unpackRequests(message)) this.#take(request)

@@ -1,0 +1,29 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { test } from 'node:test'
+import { MessageChannel } from 'node:worker_threads'
+import type { HandedCopy, HandedDatagrams } from '../../../../../src/node/dns/resolver/batches.ts'
+import { ResolveServer } from '../../../../../src/node/dns/resolver/resolve-server.ts'
+import { ipOf } from '../../../../helpers/addresses.ts'
+
+test('a copy that is handed back has the memory of its own content, and no more', async (context) => {
+  const { port1, port2 } = new MessageChannel()
+  const pack = Buffer.alloc(1_000, 1)
+  const message = Buffer.alloc(2_000, 2).subarray(100, 150)
+  const server = new ResolveServer(port1, {
+    find: () => undefined,
+    takeDatagrams: (_, giveCopy) =>
+      giveCopy({
+        block: '.:53',
+        question: pack.subarray(30, 60),
+        copy: { message, kind: 'success', ageMs: 1, leftMs: 2 },
+      }),
+  })
+  context.after(() => server.close())
+  const handed: HandedDatagrams = { place: { address: ipOf('127.0.0.1'), port: 53 }, packed: new Uint8Array(0) }
+  port2.postMessage(handed)
+  const [{ question, copy }] = (await once(port2, 'message')) as [HandedCopy]
+  assert.deepEqual(question, new Uint8Array(30).fill(1))
+  assert.deepEqual(copy, { message: new Uint8Array(50).fill(2), kind: 'success', ageMs: 1, leftMs: 2 })
+  assert.deepEqual([question.buffer.byteLength, copy.message.buffer.byteLength], [30, 50])
+})
