@@ -40,29 +40,41 @@ export class ResolveClient {
   /** Connects to a resolver. A former one has ended: its open requests get no answer. */
   connect(port: MessagePort): void {
     this.#port?.close()
-    for (const id of [...this.#waiting.keys()]) this.#finish(id, undefined)
+    this.#finishAll()
     this.#port = port
+    // The thread with the resolver has ended.
+    port.once('close', () => {
+      if (this.#port !== port) return
+      this.#port = undefined
+      this.#finishAll()
+    })
     port.on('message', (message: ResultBatch | HandedCopy) => {
       if ('block' in message) this.#keepCopy(message)
       else for (const result of unpackResults(message)) this.#finish(result.id, answerOf(result))
     })
   }
 
-  /** Hands a datagram over: the thread with the resolver answers it, with its own socket of that place. */
-  handOver(place: DatagramPlace, bytes: Buffer, length: number, source: Buffer): void {
+  /**
+   * Hands a datagram over: the thread with the resolver answers it, with its own socket of that place. Returns false, and takes nothing, where that
+   * thread is not running.
+   */
+  handOver(place: DatagramPlace, bytes: Buffer, length: number, source: Buffer): boolean {
+    if (this.#port === undefined) return false
     let pack = this.#packs.get(place)
     if (pack === undefined) {
       pack = new DatagramPack()
       this.#packs.set(place, pack)
     }
     pack.add(bytes, length, source)
-    if (this.#isHandingOver) return
+    if (this.#isHandingOver) return true
     this.#isHandingOver = true
     setImmediate(() => this.#handAllOver())
+    return true
   }
 
-  /** Gives undefined when the resolver does not answer. */
+  /** Gives undefined when the resolver does not answer, and at once where its thread is not running. */
   resolve({ query, ...asked }: ForwardedQuestion): Promise<Answer | undefined> {
+    if (this.#port === undefined) return Promise.resolve(undefined)
     const id = this.#nextId
     this.#nextId += 1
     if (this.#outbox.length === 0) setImmediate(() => this.#flush())
@@ -81,14 +93,23 @@ export class ResolveClient {
   #handAllOver(): void {
     this.#isHandingOver = false
     for (const [place, pack] of this.#packs) {
-      if (pack.isEmpty) this.#packs.delete(place)
-      else this.#port?.postMessage({ place: placeOf(place), packed: pack.take() } satisfies HandedDatagrams)
+      if (pack.isEmpty) {
+        this.#packs.delete(place)
+        continue
+      }
+      // Taken in any case: what cannot be sent now would be stale later.
+      const packed = pack.take()
+      this.#port?.postMessage({ place: placeOf(place), packed } satisfies HandedDatagrams)
     }
   }
 
   #flush(): void {
     this.#port?.postMessage(packRequests(this.#outbox))
     this.#outbox = []
+  }
+
+  #finishAll(): void {
+    for (const id of [...this.#waiting.keys()]) this.#finish(id, undefined)
   }
 
   #finish(id: number, answer: Answer | undefined): void {

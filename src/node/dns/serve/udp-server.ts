@@ -23,7 +23,8 @@ export interface ReceivedDatagram {
   readonly replies: DatagramReplies
 }
 
-export type Forward = (received: ReceivedDatagram) => void
+/** Returns false where the thread with the resolver is not running: the datagram is left to its receiver. */
+export type Forward = (received: ReceivedDatagram) => boolean
 
 /** Answers datagrams on one address and port, which it shares with the other threads. */
 export class UdpServer implements DatagramReplies {
@@ -117,9 +118,11 @@ export class UdpServer implements DatagramReplies {
 
   /** Answers a datagram that a code of `responderResult` leaves to others. */
   #answerWaiting(code: number, bytes: Buffer, length: number, client: Client, source: Buffer | undefined): void {
-    if (code === responderResult.resolver && this.#forward !== undefined && source !== undefined)
-      this.#forward({ bytes, length, client, source, replies: this })
-    else this.#answerLater(Buffer.from(bytes.subarray(0, length)), keepClient(client), source)
+    const isForwarded =
+      code === responderResult.resolver &&
+      source !== undefined &&
+      this.#forward?.({ bytes, length, client, source, replies: this }) === true
+    if (!isForwarded) this.#answerLater(Buffer.from(bytes.subarray(0, length)), keepClient(client), source)
   }
 
   /** The buffer for the next answer of `reply`. */

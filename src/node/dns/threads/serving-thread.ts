@@ -29,9 +29,10 @@ const responder = new Responder({
 const listeners = new Listeners(responder, forward)
 
 /** The thread with the resolver answers datagrams that wait for upstreams, whichever thread received them. */
-function forward({ bytes, length, client, source, replies }: ReceivedDatagram): void {
-  if (local === undefined) channel.handOver(client.listener.current, bytes, length, source)
-  else responder.forward({ bytes: copyBytes(bytes, length), client: keepClient(client), source, replies })
+function forward({ bytes, length, client, source, replies }: ReceivedDatagram): boolean {
+  if (local === undefined) return channel.handOver(client.listener.current, bytes, length, source)
+  responder.forward({ bytes: copyBytes(bytes, length), client: keepClient(client), source, replies })
+  return true
 }
 
 const takeDatagrams: TakeDatagrams = (handed, giveCopy) =>

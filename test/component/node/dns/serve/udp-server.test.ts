@@ -8,8 +8,8 @@ import { packResults, type RequestBatch, unpackRequests } from '../../../../../s
 import { DatagramPack } from '../../../../../src/node/dns/resolver/datagram-pack.ts'
 import { ResolveClient } from '../../../../../src/node/dns/resolver/resolve-client.ts'
 import { type LocalResolver, Responder } from '../../../../../src/node/dns/serve/responder.ts'
-import { keepClient, UdpServer } from '../../../../../src/node/dns/serve/udp-server.ts'
-import { recordType } from '../../../../../src/node/dns/wire/codes.ts'
+import { type Forward, keepClient, UdpServer } from '../../../../../src/node/dns/serve/udp-server.ts'
+import { rcode, recordType } from '../../../../../src/node/dns/wire/codes.ts'
 import { readLayout, readMessage } from '../../../../../src/node/dns/wire/message.ts'
 import { encodeName } from '../../../../../src/node/dns/wire/name.ts'
 import { ipOf } from '../../../../helpers/addresses.ts'
@@ -103,19 +103,21 @@ test('a datagram is answered where the resolver is, from the socket of that thre
   const copies: string[] = []
   const giveCopy = (id: string, question: Uint8Array) =>
     copies.push(`${id} ${readMessage(Buffer.from(question), question.length).id}`)
-  const answering = new UdpServer({ current: listenAddress }, resolving, (datagram) =>
+  const answering = new UdpServer({ current: listenAddress }, resolving, (datagram) => {
     resolving.forward({
       ...datagram,
       bytes: Buffer.from(datagram.bytes.subarray(0, datagram.length)),
       client: keepClient(datagram.client),
-    }),
-  )
+    })
+    return true
+  })
   let handedOver = 0
   const receiving = new UdpServer({ current: listenAddress }, received, ({ bytes, length, source }) => {
     handedOver += 1
     const pack = new DatagramPack()
     pack.add(bytes, length, source)
     answering.takeHandedOver(pack.take(), giveCopy)
+    return true
   })
   await answering.listen()
   await receiving.listen()
@@ -130,6 +132,30 @@ test('a datagram is answered where the resolver is, from the socket of that thre
   assert.ok(handedOver > 0 && handedOver < 24, `${handedOver} of 24`)
   assert.equal(new Set(copies).size, handedOver)
   await Promise.all([answering.close(), receiving.close()])
+})
+
+test('while the thread with the resolver is not running, a datagram for it gets SERVFAIL at once', async (context) => {
+  const port = await findFreePort()
+  const listenAddress: ListenAddress = { address: ipOf('127.0.0.1'), port, access: 'all', blocks: [0] }
+  const line = new ResolveClient()
+  const responder = new Responder({ resolve: (request) => line.resolve(request), writeLog: () => {} })
+  responder.configure({ blocks: [block], addresses: [listenAddress], clusterSources: [], maxConnections: 1 }, [])
+  const forward: Forward = ({ bytes, length, client, source }) =>
+    line.handOver(client.listener.current, bytes, length, source)
+  const server = new UdpServer({ current: listenAddress }, responder, forward)
+  await server.listen()
+  context.after(() => server.close())
+  const codeOf = async (name: string) => {
+    const answer = await askUdp(makeQuery(name, recordType.A), port, 10_000)
+    return answer && readMessage(answer, answer.length).rcode
+  }
+  assert.equal(await codeOf('before.example.test.'), rcode.SERVFAIL)
+  const { port1, port2 } = new MessageChannel()
+  line.connect(port1)
+  const closed = once(port1, 'close')
+  port2.close()
+  await closed
+  assert.equal(await codeOf('after.example.test.'), rcode.SERVFAIL)
 })
 
 /** A resolver whose cache has every name, for 20 s more. */

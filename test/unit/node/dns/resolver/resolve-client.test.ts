@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { test } from 'node:test'
+import { MessageChannel, type MessagePort } from 'node:worker_threads'
+import type { ForwardedQuestion } from '../../../../../src/node/dns/plugins/forward/resolve-request.ts'
+import type { HandedDatagrams } from '../../../../../src/node/dns/resolver/batches.ts'
+import { unpackDatagrams } from '../../../../../src/node/dns/resolver/datagram-pack.ts'
+import { ResolveClient } from '../../../../../src/node/dns/resolver/resolve-client.ts'
+import { Query } from '../../../../../src/node/dns/wire/query.ts'
+import { ipOf } from '../../../../helpers/addresses.ts'
+import { makeQuery } from '../../../../helpers/dns-messages.ts'
+
+const place = { address: ipOf('127.0.0.1'), port: 53 }
+
+function handOver(client: ResolveClient, text: string): boolean {
+  return client.handOver(place, Buffer.from(text), text.length, Buffer.alloc(28))
+}
+
+function question(): ForwardedQuestion {
+  const query = new Query()
+  const bytes = makeQuery('www.example.test.', 1)
+  query.parse(bytes, bytes.length)
+  return { block: '.:53', query, client: '127.0.0.1', overTcp: false, limit: 1232, wantsCopy: false }
+}
+
+/** The next datagrams that are handed over. */
+async function receive(port: MessagePort): Promise<readonly string[]> {
+  const [{ packed }] = (await once(port, 'message')) as [HandedDatagrams]
+  const texts: string[] = []
+  unpackDatagrams(packed, (bytes) => void texts.push(bytes.toString()))
+  return texts
+}
+
+test('without a resolver no datagram is kept for later, and questions have no answer at once', async (context) => {
+  const client = new ResolveClient()
+  context.after(() => client.close())
+  assert.equal(handOver(client, 'stale'), false)
+  assert.equal(await client.resolve(question()), undefined)
+  const { port1, port2 } = new MessageChannel()
+  client.connect(port1)
+  assert.equal(handOver(client, 'fresh'), true)
+  assert.deepEqual(await receive(port2), ['fresh'])
+})
+
+test('when the resolver ends, open questions have no answer at once, and what waited for it is dropped', async (context) => {
+  const client = new ResolveClient()
+  context.after(() => client.close())
+  const first = new MessageChannel()
+  // In the event of the end itself: the datagram waits for the end of that turn, when there is no resolver any more.
+  first.port1.once('close', () => handOver(client, 'stale'))
+  client.connect(first.port1)
+  const asked = client.resolve(question())
+  first.port2.close()
+  assert.equal(await asked, undefined)
+  assert.equal(handOver(client, 'refused'), false)
+  await new Promise(setImmediate)
+  await new Promise(setImmediate)
+  const second = new MessageChannel()
+  client.connect(second.port1)
+  assert.equal(handOver(client, 'fresh'), true)
+  assert.deepEqual(await receive(second.port2), ['fresh'])
+})
