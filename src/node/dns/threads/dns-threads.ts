@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { MessageChannel } from 'node:worker_threads'
 import { Backoff } from '../../../loop/backoff.ts'
 import { describeError } from '../../../model/errors.ts'
@@ -132,7 +133,20 @@ export class DnsThreads {
       await this.#configureResolver()
       await this.#connectAll()
     } else await this.#connect(index)
-    await this.#configureServing(this.#links[index])
+    await this.#serveAgain(index)
+  }
+
+  /** Has a thread that was started again listen. It tries until it can: the other threads hand over what came to the same address. */
+  async #serveAgain(index: number): Promise<void> {
+    const link = this.#links[index]
+    const backoff = new Backoff({ baseMs: 1_000, maxMs: 30_000 })
+    while (!this.#isStopping && this.#links[index] === link) {
+      const [first] = await this.#configureServing(link)
+      if (first === undefined) return
+      const delayMs = Math.round(backoff.nextDelayMs())
+      this.#parts.log.warn('a DNS thread cannot listen; it tries again', { error: first.message, delayMs })
+      await sleep(delayMs, undefined, { ref: false })
+    }
   }
 
   async #configureResolver(): Promise<void> {
