@@ -30,6 +30,7 @@ function passOn(from: Duplex, to: Duplex): void {
   if (from instanceof Socket) from.setKeepAlive(true, keepAliveMs)
   from.pipe(to)
   from.once('close', () => {
+    if (to.closed) return
     to.end()
     const timer = setTimeout(() => to.destroy(), lastBytesMs)
     to.once('close', () => clearTimeout(timer))
