@@ -1,4 +1,5 @@
 import { type IncomingMessage, request } from 'node:http'
+import { addAbortSignal } from 'node:stream'
 import { PlatnetError } from '../model/errors.ts'
 
 export type EngineErrorCode = 'engine-away' | 'not-found' | 'conflict' | 'refused' | 'bad-answer'
@@ -45,13 +46,17 @@ export class EngineClient {
     return answersText ? answer : parseAnswer(answer, `${method} ${path}`)
   }
 
-  /** Streams the body of an answer, without a limit on silence. Throws EngineError. */
-  async stream(path: string, query: Readonly<Record<string, string>>): Promise<AsyncIterable<Buffer>> {
+  /** Streams the body of an answer, without a limit on silence, until the signal aborts. Throws EngineError. */
+  async stream(
+    path: string,
+    query: Readonly<Record<string, string>>,
+    signal?: AbortSignal,
+  ): Promise<AsyncIterable<Buffer>> {
     const response = await this.#open('GET', `/${apiVersion}${path}?${new URLSearchParams(query)}`, '')
     const status = response.statusCode ?? 0
     if (status !== 200) throw this.#refusal(`GET ${path}`, status, await this.#read(response))
     if (query['follow'] === 'true') response.setTimeout(0)
-    return response
+    return signal === undefined ? response : addAbortSignal(signal, response)
   }
 
   #open(method: string, path: string, body: string, signal?: AbortSignal): Promise<IncomingMessage> {

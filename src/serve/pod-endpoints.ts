@@ -15,6 +15,8 @@ interface PodLogRequest {
 interface PodLogOptions {
   readonly follow: boolean
   readonly tail: number | undefined
+  /** Aborts when the client is gone. */
+  readonly signal: AbortSignal
 }
 
 export interface PodEndpoints {
@@ -53,12 +55,17 @@ interface LogExchange {
 }
 
 async function serveLog({ access, readLog }: PodEndpoints, { request, response, url, place }: LogExchange) {
+  const gone = new AbortController()
+  response.once('close', () => gone.abort())
   try {
     const answer = (await refusal(access, 'log', request)) ?? refuseOptions(url.searchParams)
     if (answer !== undefined) return sendAnswer(request, response, answer)
     const { namespace = '', pod = '', container = '' } = place
     const previous = url.searchParams.get('previous') === 'true'
-    const log = readLog({ namespace, pod, container, previous }, readOptions(url.searchParams))
+    const log = readLog(
+      { namespace, pod, container, previous },
+      { ...readOptions(url.searchParams), signal: gone.signal },
+    )
     const parts = limited(log, Number(url.searchParams.get('limitBytes') ?? Number.POSITIVE_INFINITY))
     // Nothing is answered before the first part, because what cannot be read is an answer of its own.
     const first = await parts.next()
@@ -66,7 +73,7 @@ async function serveLog({ access, readLog }: PodEndpoints, { request, response, 
     if (first.done !== true) response.write(first.value)
     await pipeline(Readable.from(parts), response)
   } catch (error) {
-    if (response.headersSent) response.destroy()
+    if (response.headersSent || response.destroyed) response.destroy()
     else sendAnswer(request, response, { status: 400, body: describeError(error) })
   }
 }
@@ -77,7 +84,7 @@ function refuseOptions(query: URLSearchParams) {
   return { status: 400, body: `${timed} is not offered: this node keeps the output of pods without times` }
 }
 
-function readOptions(query: URLSearchParams): PodLogOptions {
+function readOptions(query: URLSearchParams): Omit<PodLogOptions, 'signal'> {
   const tail = query.get('tailLines')
   return { follow: query.get('follow') === 'true', tail: tail === null ? undefined : Number(tail) }
 }

@@ -1,13 +1,20 @@
 import { type EngineClient, EngineError } from '../../host/index.ts'
 
+interface EngineLogOptions {
+  readonly follow: boolean
+  readonly tail?: number | undefined
+  /** Ends the reading with an AbortError. */
+  readonly signal?: AbortSignal
+}
+
 /** Reads the output of an engine's container, standard output and error in order of arrival; with `follow` until the container ends. */
 export async function* readEngineLog(
   engine: Pick<EngineClient, 'stream' | 'socketPath'>,
   container: string,
-  { follow, tail }: { readonly follow: boolean; readonly tail?: number | undefined },
+  { follow, tail, signal }: EngineLogOptions,
 ): AsyncGenerator<Buffer> {
   const query = { stdout: 'true', stderr: 'true', follow: String(follow), tail: String(tail ?? 'all') }
-  yield* readFrames(await engine.stream(`/containers/${container}/logs`, query), engine.socketPath)
+  yield* readFrames(await engine.stream(`/containers/${container}/logs`, query, signal), engine.socketPath)
 }
 
 const headerBytes = 8

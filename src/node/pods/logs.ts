@@ -30,6 +30,8 @@ export interface LogOptions {
   readonly follow: boolean
   /** The number of existing lines to read, from the end; all if undefined. */
   readonly tail?: number | undefined
+  /** Ends the reading, that of an engine with an AbortError. A generator that waits for output takes no `return`. */
+  readonly signal?: AbortSignal
 }
 
 const pollMs = 200
@@ -81,7 +83,7 @@ function hasNotRun({ namespace, pod, previous }: LogRequest, container: string):
 }
 
 /** Reads the log from its oldest file, or its last lines; with `follow` until the container ends. */
-async function* followLog({ folder, isOver }: LogSource, { follow, tail }: LogOptions): AsyncGenerator<Buffer> {
+async function* followLog({ folder, isOver }: LogSource, { follow, tail, signal }: LogOptions): AsyncGenerator<Buffer> {
   let { piece, offset } = tail === undefined ? { piece: listFolder(folder)[0], offset: 0 } : findTail(folder, tail)
   for (;;) {
     // Checked before the read, so that the read below sees everything that was written until then.
@@ -99,7 +101,7 @@ async function* followLog({ folder, isOver }: LogSource, { follow, tail }: LogOp
       ;[piece, offset] = [next, 0]
       continue
     }
-    if (!follow || wasOver) return
+    if (!follow || wasOver || signal?.aborted) return
     await sleep(pollMs)
   }
 }

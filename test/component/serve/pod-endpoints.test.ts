@@ -2,15 +2,17 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import https from 'node:https'
 import { after, before, describe, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { parseIp } from '../../../src/model/ip.ts'
 import { silentLogger } from '../../../src/observe/index.ts'
 import { type AccessDelegate, createPodEndpoints, httpsListener } from '../../../src/serve/index.ts'
 import { type Authority, createAuthority } from '../../helpers/authority.ts'
+import { until } from '../../helpers/until.ts'
 
 describe('the log of a pod at an agent', () => {
   let authority: Authority
   let listener: ReturnType<typeof httpsListener>
-  let log: (options: { readonly follow: boolean; readonly tail: number | undefined }) => AsyncIterable<Buffer>
+  let log: Parameters<typeof createPodEndpoints>[0]['readLog']
   let mayRead: AccessDelegate['mayRead'] = async ({ name }, what) => name === 'reader' && what === 'log'
   const asked: object[] = []
   before(async () => {
@@ -29,7 +31,7 @@ describe('the log of a pod at an agent', () => {
         access,
         readLog: (request, options) => {
           asked.push(request)
-          return log(options)
+          return log(request, options)
         },
       },
       (_, response) => response.end('other'),
@@ -58,7 +60,7 @@ describe('the log of a pod at an agent', () => {
   const web = '/containerLogs/default/web/c'
 
   test('comes with the options of a kubelet', async () => {
-    log = async function* ({ follow, tail }) {
+    log = async function* (_, { follow, tail }) {
       yield Buffer.from(`${follow} ${tail}\n`)
       yield Buffer.from('more\n')
     }
@@ -78,6 +80,27 @@ describe('the log of a pod at an agent', () => {
     }
     assert.deepEqual(await get(web), [400, 'the container c has not run yet'])
   })
+
+  for (const [state, output] of [
+    ['has written', ['a']],
+    ['is silent', []],
+  ] as const)
+    test(`is no longer read for a client that has gone, while the container ${state}`, async () => {
+      const reads = { count: 0, isOver: false }
+      log = async function* (_, { signal }) {
+        for (const part of output) yield Buffer.from(part)
+        for (; !signal.aborted; reads.count += 1) await sleep(5)
+        reads.isOver = true
+      }
+      const { certPem, keyPem } = await authority.issue('reader')
+      const options = { host: '127.0.0.1', port: listener.port, path: `${web}?follow=true`, rejectUnauthorized: false }
+      const request = https.get({ ...options, agent: false, cert: certPem, key: keyPem }).on('error', () => {})
+      if (output.length > 0) await once(request, 'response')
+      await until('the container is polled', () => reads.count > 1)
+      assert.equal(reads.isOver, false)
+      request.destroy()
+      await until('the polls end', () => reads.isOver)
+    })
 
   test('is for identities that may read it alone: loopback, tokens of the process and public metrics open nothing', async () => {
     const count = asked.length

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { appendFileSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
@@ -76,6 +77,17 @@ describe('the log of a container', () => {
     writeFileSync(join(run, 'exit'), '0 1\n')
     assert.equal(await read(), 'd')
     assert.equal((await following.next()).done, true)
+  })
+
+  test('is no longer read when its reader has gone, though nothing new came', { timeout: 20_000 }, async (context) => {
+    const { folders, log } = await makeLog(context)
+    writeFileSync(join(log, '1000000'), 'a')
+    const reader = new AbortController()
+    const following = readLog(folders, request, { follow: true, signal: reader.signal })
+    assert.equal(String((await following.next()).value), 'a')
+    const waiting = following.next()
+    reader.abort()
+    assert.equal((await waiting).done, true)
   })
 
   test('shows its last lines over several files, with or without a final newline, and goes on from there', async (context) => {
@@ -159,6 +171,21 @@ describe('the log of an engine', () => {
 
   test('in another format is an error', async () => {
     await assert.rejects(read([Buffer.from('plain text, no frames')]), { code: 'bad-answer' })
+  })
+
+  test('is no longer asked for when its reader has gone', { timeout: 20_000 }, async (context) => {
+    const socket = join(makeTemporaryFolder(context), 'engine.sock')
+    const engine = createServer((_, response) => response.write(frame(1, 'a')))
+    context.after(() => engine.close().closeAllConnections())
+    const connected = once(engine, 'connection')
+    await new Promise<void>((resolve) => engine.listen(socket, resolve))
+    const reader = new AbortController()
+    const following = readEngineLog(new EngineClient(socket), 'c', { follow: true, signal: reader.signal })
+    assert.equal(String((await following.next()).value), 'a')
+    const [connection] = await connected
+    const [closed, waiting] = [once(connection, 'close'), assert.rejects(following.next(), { name: 'AbortError' })]
+    reader.abort()
+    await Promise.all([closed, waiting])
   })
 
   /** Starts an engine with one container of the pod and its sandbox container; returns the requests that it got. */
