@@ -15,6 +15,9 @@ export interface UpgradeHandling {
   readonly handle: (request: IncomingMessage, response: ServerResponse, upgraded: Upgraded) => void
 }
 
+/** The time in which a client of a refused request takes the answer and closes. */
+const lingerMs = 1_000
+
 /** Hands requests for another protocol to their handler, each with a response like that of an ordinary request. */
 export function takeUpgrades(server: Server, { takes, handle }: UpgradeHandling): void {
   Object.assign(server, { shouldUpgradeCallback: takes })
@@ -29,7 +32,21 @@ export function takeUpgrades(server: Server, { takes, handle }: UpgradeHandling)
       socket.destroy()
       return
     }
-    response.once('finish', () => socket.end())
+    // Node's own listener is gone with the upgrade; without one a long answer stops at the first full buffer.
+    socket.on('drain', () => response.emit('drain'))
+    response.once('finish', () => endUnread(socket))
     handle(request, response, { socket, head })
+  })
+}
+
+/**
+ * Ends a connection whose client may have sent more. What is not read keeps the connection open, and a close over it is a
+ * reset, by which the client loses the answer.
+ */
+function endUnread(socket: Duplex): void {
+  socket.resume()
+  socket.end(() => {
+    const timer = setTimeout(() => socket.destroy(), lingerMs)
+    socket.once('close', () => clearTimeout(timer))
   })
 }
