@@ -40,8 +40,13 @@ export interface Dialect {
   readonly wellKnownPrefixes: readonly string[]
   /** The claim of a service account's token that says whose it is. */
   readonly serviceAccountClaim: string
-  /** The `iss` of tokens that a token controller writes into Secrets, and the prefix of their claims; undefined: such tokens are not known. */
-  readonly storedToken: { readonly issuer: string; readonly claimPrefix: string } | undefined
+  /**
+   * The `iss` of tokens that a token controller writes into Secrets, the prefix of their claims, and the label of a Secret whose token no
+   * longer holds; undefined: such tokens are not known.
+   */
+  readonly storedToken:
+    | { readonly issuer: string; readonly claimPrefix: string; readonly invalidSinceLabel: string }
+    | undefined
   readonly annotations: {
     /** On an IngressClass, with the value `true`: Ingresses that name no class get this one. */
     readonly defaultIngressClass: string
@@ -307,7 +312,11 @@ function kubernetesDialect(domain: string): Dialect {
     ipAllocatorName: 'ipallocator.k8s.io',
     wellKnownPrefixes: ['kubernetes.io/'],
     serviceAccountClaim: 'kubernetes.io',
-    storedToken: { issuer: 'kubernetes/serviceaccount', claimPrefix: 'kubernetes.io/serviceaccount/' },
+    storedToken: {
+      issuer: 'kubernetes/serviceaccount',
+      claimPrefix: 'kubernetes.io/serviceaccount/',
+      invalidSinceLabel: 'kubernetes.io/legacy-token-invalid-since',
+    },
     annotations: kubernetesAnnotations(domain),
     labels: kubernetesLabels(domain),
     jobs: jobNames('batch.kubernetes.io', 'kubernetes.io'),

@@ -8,9 +8,12 @@ import type { TokenAuthenticator } from './authenticate.ts'
 import { isThere, userOf } from './service-account-tokens.ts'
 import type { TokenIssuer } from './token-issuer.ts'
 
+type StoredToken = NonNullable<Dialect['storedToken']>
+
 /**
  * Verifies the tokens that Kubernetes' token controller writes into Secrets of the type `service-account-token`: signed by the key of this
- * issuer, without an end. Such a token is valid while its account is there, and the Secret is there and holds it.
+ * issuer, without an end. Such a token is valid while its account is there, and the Secret is there, holds it and has no label that ends it
+ * (KEP-2799).
  */
 export function storedTokens(
   issuer: TokenIssuer,
@@ -26,22 +29,28 @@ export function storedTokens(
     if (audiences.length > 0 && !audiences.includes(issuer.name)) return undefined
     const { namespace, serviceaccount, secretName } = claims
     const account = { plural: 'serviceaccounts', namespace, object: serviceaccount }
-    const holds = (await isThere(store, account, now())) && (await isHeld(store, namespace, secretName, token))
-    return holds ? { user: userOf({ namespace, serviceaccount }), audiences: [issuer.name] } : undefined
+    if (!(await isThere(store, account, now()))) return undefined
+    const secret = await readSecret(store, namespace, secretName)
+    return secret !== undefined && holdsToken(secret, token, storedToken)
+      ? { user: userOf({ namespace, serviceaccount }), audiences: [issuer.name] }
+      : undefined
   }
 }
 
-async function isHeld(store: Store, namespace: string, name: string, token: string): Promise<boolean> {
+async function readSecret(store: Store, namespace: string, name: string): Promise<ApiDocument | undefined> {
   const entry = await store.get(storeKey({ plural: 'secrets' }, namespace, name))
-  if (entry === undefined) return false
-  const secret = JSON.parse(entry.value) as ApiDocument
+  return entry === undefined ? undefined : (JSON.parse(entry.value) as ApiDocument)
+}
+
+function holdsToken(secret: ApiDocument, token: string, { invalidSinceLabel }: StoredToken): boolean {
   if (textAt(secret, 'metadata', 'deletionTimestamp') !== '') return false
+  if (textAt(secret, 'metadata', 'labels', invalidSinceLabel) !== '') return false
   const held = Buffer.from(textAt(secret, 'data', 'token'), 'base64')
   const given = Buffer.from(token)
   return held.length === given.length && timingSafeEqual(held, given)
 }
 
-function claimsSchema({ issuer, claimPrefix }: NonNullable<Dialect['storedToken']>) {
+function claimsSchema({ issuer, claimPrefix }: StoredToken) {
   const claim = (name: string) => `${claimPrefix}${name}`
   return z
     .record(z.string(), z.unknown())

@@ -78,6 +78,20 @@ describe('tokens that a token controller has written into Secrets', () => {
     for (const [name, token] of wrong) assert.equal(await codeFor(await keep(name, token)), 401, name)
   })
 
+  test('are refused while the Secret has the label of a cleaner that ended them', async () => {
+    const token = await keep('unused', storedToken(keyPem, claims('unused')))
+    assert.equal(await codeFor(token), 201)
+    const label = async (value: string | null) => {
+      const body = { metadata: { labels: { 'kubernetes.io/legacy-token-invalid-since': value } } }
+      const headers = { 'content-type': 'application/merge-patch+json' }
+      assert.equal((await server.call('PATCH', `${namespace}/secrets/unused`, { body, headers })).code, 200)
+    }
+    await label('2026-11-28')
+    assert.equal(await codeFor(token), 401)
+    await label(null)
+    assert.equal(await codeFor(token), 201)
+  })
+
   test('end with their account', async () => {
     const body = { metadata: { name: 'gone' } }
     const account = (await server.call('POST', `${namespace}/serviceaccounts`, { body })).body
