@@ -42,6 +42,7 @@ export class Connector {
     const leave = () => gone.abort()
     const { response, request } = asked
     const { socket } = request
+    socket.setKeepAlive(true, 30_000)
     response.once('close', leave)
     socket.once('close', leave)
     if (socket.destroyed) leave()

@@ -1,4 +1,4 @@
-import { createWebSocketStream } from 'ws'
+import { createWebSocketStream, type WebSocket } from 'ws'
 import { internalError } from '../status.ts'
 import { type Exchange, offeredProtocols } from './exchange.ts'
 import { keepHeaders } from './headers.ts'
@@ -7,6 +7,9 @@ import { askForUpgrade, passRefusal, type UpgradeQuestion } from './pass-upgrade
 import { acceptWebSocket } from './websocket.ts'
 
 const tunnelPrefix = 'SPDY/3.1+'
+const pingMs = 30_000
+/** The time in which the kubelet takes what a client sent before it went. */
+const lastBytesMs = 10_000
 
 /** Returns the SPDY protocols that a client offers to send through a WebSocket, as kubectl does for port-forward. */
 export function tunnelledProtocols({ request, upgraded }: Pick<Exchange, 'request' | 'upgraded'>): readonly string[] {
@@ -35,8 +38,22 @@ export async function passTunnel(exchange: Exchange, question: UpgradeQuestion):
     const { webSocket } = await acceptWebSocket(exchange, [tunnelPrefix + agreed.trim()])
     const stream = createWebSocketStream(webSocket)
     stream.write(answer.head)
-    await joinConnections(stream, answer.socket, exchange.stopping)
+    await joinConnections(stream, answer.socket, AbortSignal.any([exchange.stopping, clientGone(webSocket)]))
   } finally {
     answer.socket.destroy()
   }
+}
+
+/**
+ * Returns a signal that aborts when the client has gone and the kubelet has had its time. While the kubelet does not read, the
+ * connection of the client is not read either: only the write of a ping finds its end, and the stream does not pass it on.
+ */
+function clientGone(webSocket: WebSocket): AbortSignal {
+  const gone = new AbortController()
+  const pings = setInterval(() => webSocket.ping(), pingMs)
+  webSocket.once('close', () => {
+    clearInterval(pings)
+    setTimeout(() => gone.abort(), lastBytesMs).unref()
+  })
+  return gone.signal
 }

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'
+import { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { after, before, describe, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type ConnectLab, openUpgrade, startConnectLab } from '../../../helpers/connect-lab.ts'
 import { paths } from '../../../helpers/manifests.ts'
 import { until } from '../../../helpers/until.ts'
@@ -227,6 +229,40 @@ describe('exec, attach and port-forward', () => {
     await until('all came back', () => messagesOf(frames).toString() === `earlyone${large}`)
     socket.destroy()
     await until('the connection with the kubelet is closed', () => lab.kubelet.open() === 0)
+  })
+
+  test('a tunnel ends when its client has gone, also while the kubelet does not read', async (context) => {
+    let backend: Duplex | undefined
+    const hurried = (ms: number | undefined) => ((ms ?? 0) < 10_000 ? ms : 20)
+    const { setInterval: interval, setTimeout: timeout } = globalThis
+    const connections = context.mock.method(Socket.prototype, 'connect').mock
+    context.mock.method(globalThis, 'setInterval', (call: () => void, ms?: number) => interval(call, hurried(ms)))
+    lab.answer({
+      onUpgrade: (_, socket) => {
+        switchTo(socket, ['Upgrade: SPDY/3.1', 'X-Stream-Protocol-Version: portforward.k8s.io'])
+        backend = socket
+        setImmediate(() => socket.pause())
+      },
+    })
+    const { socket } = await open(`${web}/portforward?ports=80`, tunnel, 'GET')
+    context.after(() => socket.destroy())
+    context.mock.method(globalThis, 'setTimeout', (call: () => void, ms?: number) => timeout(call, hurried(ms)))
+    // More than all buffers between the client and the kubelet take.
+    socket.on('error', () => {}).resume()
+    const frame = maskedFrame(Buffer.alloc(60_000))
+    for (let count = 0; count < 1_000; count += 1) socket.write(frame)
+    await until('something is on its way', () => socket.writableLength < 1_000 * frame.length)
+    await sleep(300)
+    assert.ok(socket.writableLength > 0)
+    // The fake kubelet, which does not read, does not see that the connection with it has ended.
+    const toKubelet = connections.calls
+      .map((call) => call.this as Socket)
+      .find((each) => each.remotePort === lab.kubelet.port)
+    assert.equal(toKubelet?.destroyed, false)
+    socket.destroy()
+    await until('the connection with the kubelet is closed', () => toKubelet?.destroyed === true, 10_000)
+    backend?.resume()
+    await until('the kubelet has seen it', () => lab.kubelet.open() === 0)
   })
 
   test('a tunnel that the kubelet refuses is refused before the WebSocket opens', async () => {
