@@ -11,8 +11,11 @@ const earlierShimDeadlineMs = 1000
 /** Takes the place of the shim in a run that must not start. */
 const claimed: ProcessIdentity = { pid: 0, startTicks: 0 }
 
-/** Reads the state of a run from its files, which the shim and the container's first process write, and from the processes that they name. */
-export function readRun(folder: string, nowMs: number): ContainerState {
+/**
+ * Reads the state of a run from its files, which the shim and the container's first process write, and from the processes that they name.
+ * `isRunning`: replaced in tests.
+ */
+export function readRun(folder: string, nowMs: number, isRunning = isAlive): ContainerState {
   const exit = readNumbers(join(folder, 'exit'))
   const startedAtMs = modifiedMs(join(folder, 'shim')) ?? nowMs
   if (exit !== undefined) return endOf(exit, startedAtMs)
@@ -26,10 +29,10 @@ export function readRun(folder: string, nowMs: number): ContainerState {
   }
   if (shim.pid === claimed.pid) return { kind: 'none' }
   const program = findProgram(folder)
-  if (program !== undefined && isAlive(program)) return { kind: 'running', startedAtMs }
+  if (program !== undefined && isRunning(program)) return { kind: 'running', startedAtMs }
   // A living shim will write how the container ended.
-  if (isAlive(shim)) return program === undefined ? { kind: 'starting' } : { kind: 'running', startedAtMs }
-  return lost(startedAtMs, lastChangeMs(folder, startedAtMs))
+  if (isRunning(shim)) return program === undefined ? { kind: 'starting' } : { kind: 'running', startedAtMs }
+  return endOfEndedShim(folder, startedAtMs)
 }
 
 /** Finds the first process of the container by its pid on the host. */
@@ -63,8 +66,11 @@ function endOf([exitCode, seconds = 0, oomKills = 0]: readonly number[], started
   return { kind: 'exited', exitCode, startedAtMs, finishedAtMs, ...(oomKills > 0 && { isOutOfMemory: true }) }
 }
 
-function lost(startedAtMs: number, finishedAtMs: number): ContainerState {
-  return { kind: 'exited', exitCode: undefined, startedAtMs, finishedAtMs }
+/** A shim that has ended may have written how the container ended after the files were first looked at. */
+function endOfEndedShim(folder: string, startedAtMs: number): ContainerState {
+  const exit = readNumbers(join(folder, 'exit'))
+  if (exit !== undefined) return endOf(exit, startedAtMs)
+  return { kind: 'exited', exitCode: undefined, startedAtMs, finishedAtMs: lastChangeMs(folder, startedAtMs) }
 }
 
 function lastChangeMs(folder: string, startedAtMs: number): number {
