@@ -14,7 +14,6 @@ import type { RoleIndex } from './access/role-index.ts'
 import { BackendError } from './connect/backend.ts'
 import type { Connector, ConnectRequest } from './connect/connector.ts'
 import { assertTimeout, parseListOptions } from './decode/query.ts'
-import type { ApiDocument } from './document.ts'
 import { type EncodedAnswer, encodeAnswer } from './encode/answer.ts'
 import { encodeFailure } from './encode/failure.ts'
 import { sendAnswer } from './encode/send-answer.ts'
@@ -26,13 +25,13 @@ import { ApiMetrics } from './metrics.ts'
 import { representationFor } from './negotiate/representation.ts'
 import { Pages } from './pages.ts'
 import { endRequestSpan, startRequestSpan } from './request-span.ts'
-import { storeKey } from './resources/keys.ts'
+import { readDocument } from './resources/read-document.ts'
 import { type ConnectRoute, type Route, routeRequest } from './route/route.ts'
 import { sendBackup } from './send-backup.ts'
 import { type Flow, flowOf } from './shares/flow.ts'
 import { RequestShares } from './shares/request-shares.ts'
 import { badRequest, internalError, StatusError, unauthorized } from './status.ts'
-import { type Store, StoreError } from './store/index.ts'
+import { StoreError } from './store/index.ts'
 import type { Aside } from './store/wait-for-revision.ts'
 import { performVerb, type ResourceRoute } from './verbs/perform-verb.ts'
 import type { VerbContext } from './verbs/verb-context.ts'
@@ -83,7 +82,10 @@ export class RequestHandler {
       inFlight: this.#shares.inFlight,
       eventCounts: parts.watches.eventCounts,
     })
-    this.#admission = { ...parts, readNode: (name) => readNode(parts.context.store, name) }
+    this.#admission = {
+      ...parts,
+      readNode: (name) => readDocument(parts.context.store, { plural: 'nodes' }, undefined, name),
+    }
     this.#pages = new Pages(parts)
   }
 
@@ -293,11 +295,6 @@ export class RequestHandler {
     }
     return sendAnswer(request, response, encodeFailure(status, request.headers.accept))
   }
-}
-
-async function readNode(store: Store, name: string): Promise<ApiDocument | undefined> {
-  const entry = await store.get(storeKey({ plural: 'nodes' }, undefined, name))
-  return entry === undefined ? undefined : (JSON.parse(entry.value) as ApiDocument)
 }
 
 /** Sends the response of a read; a long one counts until the client has read it. */

@@ -1,6 +1,6 @@
-import { type ApiDocument, textAt } from '../document.ts'
+import { textAt } from '../document.ts'
 import type { User } from '../identity.ts'
-import { storeKey } from '../resources/keys.ts'
+import { readDocument } from '../resources/read-document.ts'
 import type { Store } from '../store/index.ts'
 import type { TokenAuthenticator } from './authenticate.ts'
 import {
@@ -69,9 +69,8 @@ interface Needed {
 
 /** Whether an object is there with its uid, and not long under deletion. */
 export async function isThere(store: Store, { plural, namespace, object }: Needed, now: Date): Promise<boolean> {
-  const entry = await store.get(storeKey({ plural }, namespace, object.name))
-  if (entry === undefined) return false
-  const document = JSON.parse(entry.value) as ApiDocument
+  const document = await readDocument(store, { plural }, namespace, object.name)
+  if (document === undefined) return false
   const deletion = textAt(document, 'metadata', 'deletionTimestamp')
   const isGone = deletion !== '' && Date.parse(deletion) + deletionLeewayMs < now.getTime()
   return document.metadata.uid === object.uid && !isGone

@@ -2,7 +2,7 @@ import { timingSafeEqual } from 'node:crypto'
 import { z } from 'zod'
 import type { Dialect } from '../../model/dialect.ts'
 import { type ApiDocument, textAt } from '../document.ts'
-import { storeKey } from '../resources/keys.ts'
+import { readDocument } from '../resources/read-document.ts'
 import type { Store } from '../store/index.ts'
 import type { TokenAuthenticator } from './authenticate.ts'
 import { isThere, userOf } from './service-account-tokens.ts'
@@ -30,16 +30,11 @@ export function storedTokens(
     const { namespace, serviceaccount, secretName } = claims
     const account = { plural: 'serviceaccounts', namespace, object: serviceaccount }
     if (!(await isThere(store, account, now()))) return undefined
-    const secret = await readSecret(store, namespace, secretName)
+    const secret = await readDocument(store, { plural: 'secrets' }, namespace, secretName)
     return secret !== undefined && holdsToken(secret, token, storedToken)
       ? { user: userOf({ namespace, serviceaccount }), audiences: [issuer.name] }
       : undefined
   }
-}
-
-async function readSecret(store: Store, namespace: string, name: string): Promise<ApiDocument | undefined> {
-  const entry = await store.get(storeKey({ plural: 'secrets' }, namespace, name))
-  return entry === undefined ? undefined : (JSON.parse(entry.value) as ApiDocument)
 }
 
 function holdsToken(secret: ApiDocument, token: string, { invalidSinceLabel }: StoredToken): boolean {

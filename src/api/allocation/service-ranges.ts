@@ -5,24 +5,17 @@ import type { CoWrites, Transition } from '../resources/resource.ts'
 import { allCidrs, readyCidrs } from '../resources/service-cidrs.ts'
 import { forbidden } from '../status.ts'
 import type { Store } from '../store/index.ts'
+import { keepReading } from '../store/kept-reading.ts'
 import { addressPrefix } from './pools.ts'
 
 const serviceCidrPrefix = collectionPrefix({ plural: 'servicecidrs' }, undefined)
 const nothing: CoWrites = { writes: [], errors: [] }
 
-/** The ranges of each store, with the change of the ServiceCIDRs after which they were read. */
-const known = new WeakMap<Store, { readonly changedAt: number; readonly ranges: readonly Cidr[] }>()
-
 /** Returns the networks of every ready ServiceCIDR, `default` first: its first family is the cluster's primary family. */
-export async function readServiceRanges(store: Store): Promise<readonly Cidr[]> {
-  const changedAt = store.changedAt(serviceCidrPrefix)
-  const last = known.get(store)
-  if (last?.changedAt === changedAt) return last.ranges
+export const readServiceRanges = keepReading(serviceCidrPrefix, async (store): Promise<readonly Cidr[]> => {
   const documents = (await readServiceCidrs(store)).toSorted((a, b) => rankOf(a) - rankOf(b))
-  const ranges = [...new Set(documents.flatMap(readyCidrs))]
-  known.set(store, { changedAt, ranges })
-  return ranges
-}
+  return [...new Set(documents.flatMap(readyCidrs))]
+})
 
 export function familiesOf(ranges: readonly Cidr[]): readonly IpFamily[] {
   return [...new Set(ranges.map(ipFamily))]

@@ -3,6 +3,7 @@ import { request as httpsRequest, type RequestOptions } from 'node:https'
 import { isIP, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { PlatnetError } from '../../model/errors.ts'
+import { keepAliveMs } from './exchange.ts'
 
 /** The certificate and key that a backend knows this server by, and the authority that it is checked by; without one it is not checked. */
 export interface BackendTls {
@@ -43,7 +44,6 @@ export type BackendAnswer =
   | { readonly kind: 'upgrade'; readonly response: IncomingMessage; readonly socket: Duplex; readonly head: Buffer }
 
 const defaultConnectLimitMs = 30_000
-const keepAliveMs = 30_000
 
 /**
  * Asks a backend over a connection of its own. The caller writes the body and ends the request. `answered` rejects with

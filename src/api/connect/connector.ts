@@ -3,7 +3,7 @@ import type { Upgraded } from '../../serve/index.ts'
 import type { ConnectRoute } from '../route/route.ts'
 import { badRequest } from '../status.ts'
 import type { Store } from '../store/index.ts'
-import { askedProtocol, type Exchange } from './exchange.ts'
+import { askedProtocol, type Exchange, keepAliveMs } from './exchange.ts'
 import { passTunnel, tunnelledProtocols } from './forward-tunnel.ts'
 import { upgradeHeaders } from './headers.ts'
 import { askForLog, askForStream } from './kubelet-question.ts'
@@ -42,7 +42,7 @@ export class Connector {
     const leave = () => gone.abort()
     const { response, request } = asked
     const { socket } = request
-    socket.setKeepAlive(true, 30_000)
+    socket.setKeepAlive(true, keepAliveMs)
     response.once('close', leave)
     socket.once('close', leave)
     if (socket.destroyed) leave()

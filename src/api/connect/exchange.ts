@@ -14,6 +14,9 @@ export interface Exchange {
   readonly stopping: AbortSignal
 }
 
+/** The silence after which TCP asks whether the other end is still there. */
+export const keepAliveMs = 30_000
+
 /** Returns the protocol that the request asks for, in lower case: `websocket`, `spdy/3.1`; undefined for an ordinary request. */
 export function askedProtocol({ request, upgraded }: Pick<Exchange, 'request' | 'upgraded'>): string | undefined {
   return upgraded === undefined ? undefined : (request.headers.upgrade ?? '').toLowerCase()

@@ -1,5 +1,5 @@
 import type { ApiDocument } from '../document.ts'
-import { storeKey } from '../resources/keys.ts'
+import { readDocument } from '../resources/read-document.ts'
 import { notFound } from '../status.ts'
 import type { Store } from '../store/index.ts'
 
@@ -20,7 +20,7 @@ export async function findObject(
   namespace: string | undefined,
   name: string,
 ): Promise<ApiDocument> {
-  const entry = await store.get(storeKey(kind, namespace, name))
-  if (entry === undefined) throw notFound({ group: '', ...kind }, name)
-  return JSON.parse(entry.value) as ApiDocument
+  const found = await readDocument(store, kind, namespace, name)
+  if (found === undefined) throw notFound({ group: '', ...kind }, name)
+  return found
 }

@@ -1,7 +1,7 @@
 import { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { keepAliveMs } from './exchange.ts'
 
-const keepAliveMs = 30_000
 /** The time in which an end takes what the other one sent before it closed. */
 const lastBytesMs = 10_000
 

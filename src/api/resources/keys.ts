@@ -1,5 +1,5 @@
 /** The parts of a resource that determine the store keys of its objects. */
-interface Keyed {
+export interface Keyed {
   readonly plural: string
   readonly storage?: { readonly prefix: string }
 }

@@ -3,8 +3,8 @@ import type { Json, JsonObject } from '../../model/api-object.ts'
 import { parseQuantity } from '../../model/quantity.ts'
 import { type ApiDocument, listAt, objectAt, textAt } from '../document.ts'
 import type { Store } from '../store/index.ts'
-import { storeKey } from './keys.ts'
 import { checkQuantities } from './pod-spec/resource-rules.ts'
+import { readDocument } from './read-document.ts'
 
 /**
  * Implements the admission plugin RuntimeClass: a new Pod gets the overhead, node selector and tolerations of the class
@@ -14,7 +14,7 @@ export async function admitRuntimeClass(store: Store, pod: ApiDocument): Promise
   const spec = objectAt(pod['spec'])
   const name = textAt(spec, 'runtimeClassName')
   if (name === '' && (spec['overhead'] ?? undefined) === undefined) return pod
-  const runtimeClass = name === '' ? {} : await findRuntimeClass(store, name)
+  const runtimeClass = name === '' ? {} : await readDocument(store, { plural: 'runtimeclasses' }, undefined, name)
   if (runtimeClass === undefined) return `pod rejected: RuntimeClass ${JSON.stringify(name)} not found`
   const { podFixed } = objectAt(runtimeClass, 'overhead')
   const fault =
@@ -22,11 +22,6 @@ export async function admitRuntimeClass(store: Store, pod: ApiDocument): Promise
   if (fault !== undefined) return fault
   const overhead = podFixed === undefined ? {} : { overhead: podFixed }
   return { ...pod, spec: { ...spec, ...overhead, ...schedulingOf(objectAt(runtimeClass, 'scheduling'), spec) } }
-}
-
-async function findRuntimeClass(store: Store, name: string): Promise<JsonObject | undefined> {
-  const entry = await store.get(storeKey({ plural: 'runtimeclasses' }, undefined, name))
-  return entry && (JSON.parse(entry.value) as ApiDocument)
 }
 
 function faultOfOverhead(podFixed: JsonObject, own: Json | undefined): string | undefined {

@@ -1,5 +1,6 @@
 import { type ApiDocument, textAt } from '../document.ts'
 import type { Store, StoredEntry } from '../store/index.ts'
+import { keepReading } from '../store/kept-reading.ts'
 import { collectionPrefix, storeKey } from './keys.ts'
 
 const classes = { plural: 'priorityclasses' }
@@ -19,22 +20,14 @@ export async function findPriorityClass(store: Store, name: string): Promise<Pri
   return entry && readClass(entry)
 }
 
-/** The default class of each store, with the change of the classes after which it was read. */
-const defaults = new WeakMap<Store, { readonly changedAt: number; readonly found: PriorityOfClass | undefined }>()
-
 /** Returns the class of Pods that name none. Of several, which only a race can make, it is the one of the lowest value. */
-export async function findDefaultClass(store: Store): Promise<PriorityOfClass | undefined> {
-  const changedAt = store.changedAt(allClasses)
-  const known = defaults.get(store)
-  if (known?.changedAt === changedAt) return known.found
+export const findDefaultClass = keepReading(allClasses, async (store): Promise<PriorityOfClass | undefined> => {
   const { entries } = await store.range(allClasses)
-  const found = entries
+  return entries
     .map(readClass)
     .filter(({ isDefault }) => isDefault)
     .toSorted((one, other) => one.value - other.value)[0]
-  defaults.set(store, { changedAt, found })
-  return found
-}
+})
 
 /** The classes by their entries: each Pod asks for them. */
 const known = new WeakMap<StoredEntry, PriorityOfClass>()

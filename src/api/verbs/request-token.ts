@@ -5,6 +5,7 @@ import { type ApiDocument, isJsonObject, listAt, objectAt, textAt, valueAt } fro
 import { numberOf } from '../exact-json.ts'
 import type { Answer, ItemTarget } from '../request/request.ts'
 import { storeKey } from '../resources/keys.ts'
+import { readDocument } from '../resources/read-document.ts'
 import type { Resource } from '../resources/resource.ts'
 import { parseStored } from '../resources/stored-text.ts'
 import { invalidField } from '../schema/field-error.ts'
@@ -109,8 +110,8 @@ async function readBound(context: VerbContext, target: ItemTarget, spec: Json): 
 async function readNodeOf({ store }: VerbContext, pod: ApiDocument): Promise<BoundObjects> {
   const name = textAt(pod, 'spec', 'nodeName')
   if (name === '') return {}
-  const entry = await store.get(storeKey({ plural: 'nodes' }, undefined, name))
-  return { node: { name, uid: entry === undefined ? '' : textAt(JSON.parse(entry.value) as Json, 'metadata', 'uid') } }
+  const node = await readDocument(store, { plural: 'nodes' }, undefined, name)
+  return { node: { name, uid: textAt(node, 'metadata', 'uid') } }
 }
 
 /** Returns the resource of a bound object; only the group of its version counts, as in Kubernetes. */
