@@ -23,8 +23,8 @@ export interface Backend {
   readonly tls: BackendTls | undefined
 }
 
-/** A backend that gave no answer, or one that no request asked for. */
-export class BackendError extends PlatnetError<'unreachable' | 'silent' | 'unasked-upgrade'> {}
+/** A backend that gave no answer, one that no request asked for, or bytes that are not of the agreed protocol. */
+export class BackendError extends PlatnetError<'unreachable' | 'silent' | 'unasked-upgrade' | 'malformed'> {}
 
 export interface Question {
   readonly method: string

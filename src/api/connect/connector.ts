@@ -12,6 +12,7 @@ import { passRequest } from './pass-request.ts'
 import { passUpgrade } from './pass-upgrade.ts'
 import { findNodeBackend, findPodBackend, findServiceBackend } from './proxy-backend.ts'
 import { serveLog } from './serve-log.ts'
+import { endsStreams, translateStreams } from './translate-streams.ts'
 
 export interface ConnectorParts {
   readonly store: Store
@@ -76,8 +77,10 @@ export class Connector {
         if (askedProtocol(exchange) === undefined) throw badRequest('Upgrade request required')
         const method = exchange.request.method ?? 'GET'
         const question = { backend, method, pathAndQuery, headers: upgradeHeaders(exchange.request) }
-        const isTunnel = subresource === 'portforward' && tunnelledProtocols(exchange).length > 0
-        return isTunnel ? passTunnel(exchange, question) : passUpgrade(exchange, question)
+        const isForward = subresource === 'portforward'
+        if (isForward && tunnelledProtocols(exchange).length > 0) return passTunnel(exchange, question)
+        if (!isForward && endsStreams(exchange)) return translateStreams(exchange, question)
+        return passUpgrade(exchange, question)
       }
     }
   }

@@ -29,12 +29,15 @@ function passOn(from: Duplex, to: Duplex): void {
   from.on('error', () => {})
   if (from instanceof Socket) from.setKeepAlive(true, keepAliveMs)
   from.pipe(to)
-  from.once('close', () => {
-    if (to.closed) return
-    to.end()
-    const timer = setTimeout(() => to.destroy(), lastBytesMs)
-    to.once('close', () => clearTimeout(timer))
-    if (to.writableFinished) to.destroy()
-    else to.once('finish', () => to.destroy())
-  })
+  from.once('close', () => closeWritten(to))
+}
+
+/** Ends a connection, and closes it when it has taken what was written to it, or after 10 s. */
+export function closeWritten(to: Duplex): void {
+  if (to.closed) return
+  to.end()
+  const timer = setTimeout(() => to.destroy(), lastBytesMs)
+  to.once('close', () => clearTimeout(timer))
+  if (to.writableFinished) to.destroy()
+  else to.once('finish', () => to.destroy())
 }

@@ -19,10 +19,7 @@ export interface UpgradeQuestion {
 const headLimitMs = 60_000
 
 /** Asks for the upgrade. Throws a 500 where the backend cannot be reached, or answers neither with a new protocol nor with an error. */
-export async function askForUpgrade(
-  { backend, ...question }: UpgradeQuestion,
-  signal: AbortSignal,
-): Promise<BackendAnswer> {
+async function askForUpgrade({ backend, ...question }: UpgradeQuestion, signal: AbortSignal): Promise<BackendAnswer> {
   const headers = withoutBody(question.method, question.headers)
   const { request, answered } = askBackend(backend, { ...question, headers, signal, headLimitMs })
   request.end()
@@ -34,6 +31,33 @@ export async function askForUpgrade(
   if (answer.kind === 'upgrade' || code >= 400) return answer
   request.destroy()
   throw internalError(`invalid upgrade response: status code ${code}`)
+}
+
+/** A connection with a kubelet that speaks SPDY/3.1 and the agreed protocol above it. The caller ends it. */
+type SpdyAnswer =
+  | (Extract<BackendAnswer, { kind: 'upgrade' }> & { readonly agreed: string })
+  | Extract<BackendAnswer, { kind: 'response' }>
+
+/**
+ * Asks for SPDY/3.1 in the place of the WebSocket that the client asks for, with the offered protocols above it. Throws a 500
+ * where the backend agrees to something else.
+ */
+export async function askForSpdy(
+  { signal }: Exchange,
+  question: UpgradeQuestion,
+  offered: readonly string[],
+): Promise<SpdyAnswer> {
+  const isWebSocket = (name: string) => name.startsWith('sec-websocket-') || name === 'upgrade' || name === 'connection'
+  const kept = keepHeaders(question.headers, (name) => isWebSocket(name) || name === 'x-stream-protocol-version')
+  const protocols = offered.flatMap((name) => ['X-Stream-Protocol-Version', name])
+  const headers = [...kept, 'Connection', 'Upgrade', 'Upgrade', 'SPDY/3.1', ...protocols]
+  const answer = await askForUpgrade({ ...question, method: 'POST', headers }, signal)
+  if (answer.kind === 'response') return answer
+  const { upgrade, 'x-stream-protocol-version': agreed } = answer.response.headers
+  if (upgrade?.toLowerCase() === 'spdy/3.1' && typeof agreed === 'string' && offered.includes(agreed.trim()))
+    return { ...answer, agreed: agreed.trim() }
+  answer.socket.destroy()
+  throw internalError('unable to upgrade: missing upgrade headers in response')
 }
 
 /** Says that the request has no body: the end of a chunked one would be the first bytes of the new protocol. */

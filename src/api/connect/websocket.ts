@@ -6,6 +6,10 @@ import { type Exchange, offeredProtocols } from './exchange.ts'
 /** The largest message of a client; those of kubectl have at most 32 KiB. */
 const maxMessageBytes = 4 * 1024 * 1024
 
+const pingMs = 30_000
+/** The time in which the kubelet takes what a client sent before it went. */
+const lastBytesMs = 10_000
+
 /**
  * Answers the handshake of a WebSocket (RFC 6455) with the first offered subprotocol of the list, or none where the client
  * offers none. Throws a 400 where it offers others alone, or its handshake is not valid.
@@ -48,4 +52,18 @@ export function sendMessage(webSocket: WebSocket, data: Buffer | string): Promis
   return new Promise((resolve, reject) => {
     webSocket.send(data, (error) => (error === undefined || error === null ? resolve() : reject(error)))
   })
+}
+
+/**
+ * Returns a signal that aborts when the client has gone and the kubelet has had its time. While the kubelet does not read, the
+ * connection of the client is not read either: only the write of a ping finds its end, and the stream does not pass it on.
+ */
+export function clientGone(webSocket: WebSocket): AbortSignal {
+  const gone = new AbortController()
+  const pings = setInterval(() => webSocket.ping(), pingMs)
+  webSocket.once('close', () => {
+    clearInterval(pings)
+    setTimeout(() => gone.abort(), lastBytesMs).unref()
+  })
+  return gone.signal
 }

@@ -92,13 +92,23 @@ describe('kubectl with pods of a real kubelet', { skip: missingCluster() }, () =
     await untilAsync('it is closed', async () => (await openConnections()) === 0, 20_000)
   })
 
-  test('exec: output, exit code, and the end of standard input', async () => {
-    assert.equal(await cluster.kubectl('exec', 'web', '-c', 'shell', '--', 'echo', 'a b', 'c'), 'a b c\n')
-    const code = 'kubectl exec web -c shell -- sh -c "echo out; echo err >&2; exit 7" 2>&1; echo $?'
-    assert.match(await shell(code), /^(out\nerr|err\nout)\ncommand terminated with exit code 7\n7\n$/)
-    assert.equal(await shell('seq 200000 | kubectl exec -i web -c shell -- wc -l'), '200000\n')
-    assert.match(await shell('kubectl exec -i web -c shell -- cat </dev/null; echo $?'), /^0\n$/)
-  })
+  for (const isWebSocket of ['true', 'false']) {
+    test(`exec: output, exit code, the end of standard input, a terminal; through a WebSocket: ${isWebSocket}`, async () => {
+      const log = join(folder, `exec-${isWebSocket}.log`)
+      const exec = `KUBECTL_REMOTE_COMMAND_WEBSOCKETS=${isWebSocket} kubectl exec web -c shell`
+      assert.equal(await shell(`${exec} -v=4 -- echo 'a b' c 2>${log}`), 'a b c\n')
+      assert.doesNotMatch(readFileSync(log, 'utf8'), /fallback/i)
+      const code = `${exec} -- sh -c "echo out; echo err >&2; exit 7" 2>&1; echo $?`
+      assert.match(await shell(code), /^(out\nerr|err\nout)\ncommand terminated with exit code 7\n7\n$/)
+      assert.equal(await shell(`seq 200000 | ${exec} -i -- wc -l`), '200000\n')
+      assert.match(await shell(`${exec} -i -- cat </dev/null; echo $?`), /^0\n$/)
+      assert.equal(await shell(`seq 1000000 | ${exec} -i -- cat | md5sum`), await shell('seq 1000000 | md5sum'))
+      const absent = `${exec} -- no-such-program 2>&1; echo $?`
+      assert.match(await shell(absent), /executable file not found in \$PATH.*\n1(26|27)\n$/s)
+      const terminal = `stty cols 91 rows 33; ${exec} -it -- sh -c 'sleep 1; stty size; exit 3'; echo code $?`
+      assert.match(await shell(`script -qec ${JSON.stringify(terminal)} /dev/null`), /33 91\r\n.*code 3\r\n/s)
+    })
+  }
 
   test('attach and run -i: what is written comes back', async () => {
     const run = `echo hello | timeout 60 kubectl run -i --rm --restart=Never --image=${busybox} reader -- sh -c 'read x; echo got $x; sleep 1'`

@@ -188,7 +188,7 @@ describe('exec, attach and port-forward', () => {
     }
   })
 
-  test('a WebSocket of v4.channel.k8s.io is passed on as it is', async () => {
+  test('a WebSocket of v4.channel.k8s.io, whose input has no end, is passed on as it is', async () => {
     lab.answer({
       onUpgrade: (request, socket) => {
         assert.equal(request.headers['sec-websocket-protocol'], 'v4.channel.k8s.io')
