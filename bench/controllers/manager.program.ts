@@ -3,7 +3,7 @@ import { ApiClient, loadKubeconfig } from '../../src/client/index.ts'
 import { createControllerManager, createControllerMetrics } from '../../src/controllers/index.ts'
 import { createDialect } from '../../src/model/dialect.ts'
 import { createMetrics, silentLogger } from '../../src/observe/index.ts'
-import { autoscalingDefaults, noSigning } from '../../test/helpers/controllers.ts'
+import { autoscalingDefaults, noSigning } from '../../test/helpers/controller-settings.ts'
 
 const manager = createControllerManager({
   client: new ApiClient(await loadKubeconfig(process.argv[2] ?? '')),

@@ -3,7 +3,7 @@ import { noHistory } from '../../src/controllers/autoscaling/behavior.ts'
 import type { Situation } from '../../src/controllers/autoscaling/plan.ts'
 import type { PodUsage } from '../../src/controllers/autoscaling/proposal.ts'
 import { type Pod, podSchema } from '../../src/controllers/objects/pod.ts'
-import { autoscalingDefaults } from './controllers.ts'
+import { autoscalingDefaults } from './controller-settings.ts'
 
 export const nowMs = Date.parse('2026-01-01T12:00:00Z')
 const anHourAgo = new Date(nowMs - 3_600_000).toISOString()

@@ -4,7 +4,8 @@ import { createControllerManager, createControllerMetrics } from '../../../src/c
 import { createDialect, type DialectName } from '../../../src/model/dialect.ts'
 import { createMetrics, silentLogger } from '../../../src/observe/index.ts'
 import { startTestServer, type TestServer } from '../../helpers/api-server.ts'
-import { autoscalingDefaults, clientOfServer, noSigning } from '../../helpers/controllers.ts'
+import { autoscalingDefaults, noSigning } from '../../helpers/controller-settings.ts'
+import { clientOfServer } from '../../helpers/controllers.ts'
 import { untilAsync } from '../../helpers/until.ts'
 
 const forever = { signal: new AbortController().signal }

@@ -3,7 +3,8 @@ import { createControllerManager } from '../../../src/controllers/index.ts'
 import { createDialect } from '../../../src/model/dialect.ts'
 import { silentLogger } from '../../../src/observe/index.ts'
 import { startTestServer } from '../../helpers/api-server.ts'
-import { autoscalingDefaults, clientOfServer, freshControllerMetrics, noSigning } from '../../helpers/controllers.ts'
+import { autoscalingDefaults, noSigning } from '../../helpers/controller-settings.ts'
+import { clientOfServer, freshControllerMetrics } from '../../helpers/controllers.ts'
 import { describeManyPods } from '../../helpers/many-pods.ts'
 
 /** `test/long` has the same with 5,000. */

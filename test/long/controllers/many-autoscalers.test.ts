@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { createAutoscalingController } from '../../../src/controllers/autoscaling/autoscaling-controller.ts'
 import { startTestServer, type TestServer } from '../../helpers/api-server.ts'
 import { runControllers } from '../../helpers/controller-lab.ts'
-import { autoscalingDefaults } from '../../helpers/controllers.ts'
+import { autoscalingDefaults } from '../../helpers/controller-settings.ts'
 import { untilAsync } from '../../helpers/until.ts'
 
 const count = 1000

@@ -5,7 +5,7 @@ import { after, before, describe, test } from 'node:test'
 import { createAutoscalingController } from '../../../../src/controllers/autoscaling/autoscaling-controller.ts'
 import { startTestServer, type TestServer } from '../../../helpers/api-server.ts'
 import { hollowNode, runControllers, workloadControllers } from '../../../helpers/controller-lab.ts'
-import { autoscalingDefaults } from '../../../helpers/controllers.ts'
+import { autoscalingDefaults } from '../../../helpers/controller-settings.ts'
 import { untilAsync } from '../../../helpers/until.ts'
 
 const core = '/api/v1/namespaces/default'

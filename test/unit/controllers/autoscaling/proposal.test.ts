@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { type Proposal, proposeReplicas } from '../../../../src/controllers/autoscaling/proposal.ts'
 import { nowMs, type PodFields, podOf, usageOf } from '../../../helpers/autoscaling.ts'
-import { autoscalingDefaults } from '../../../helpers/controllers.ts'
+import { autoscalingDefaults } from '../../../helpers/controller-settings.ts'
 
 interface Row {
   readonly title: string
