@@ -4,7 +4,6 @@ import { describeError } from '../../model/errors.ts'
 import { ipFamily } from '../../model/ip.ts'
 import { compareResourceVersions } from '../../model/resource-version.ts'
 import type { Service } from '../../model/service.ts'
-import { addHash, emptyXorHash, type XorHash } from '../../model/xor-hash.ts'
 import type { Logger, TraceContext } from '../../observe/index.ts'
 import type { ChangeScope } from './applied.ts'
 import { type LocalPod, LocalPods } from './local-pods.ts'
@@ -27,7 +26,7 @@ type ProgressListener = () => void
 
 /**
  * The node's copy of API objects, in memory. It is a function of the newest version of each object: the same objects
- * give the same state and hash in any order of arrival. Writers are synchronous and complete: a reader never sees half
+ * give the same state in any order of arrival. Writers are synchronous and complete: a reader never sees half
  * a step.
  */
 export class LiveNodeState implements NodeState {
@@ -51,11 +50,6 @@ export class LiveNodeState implements NodeState {
 
   get synced(): boolean {
     return this.#revision > 0
-  }
-
-  /** Hashes every Service and every slice that counts; another result exactly when a ChangeSet was made. */
-  get hash(): XorHash {
-    return this.#views.values().flatMap(hashesOf).reduce(addHash, emptyXorHash)
   }
 
   /** How many problems were found since the start, for a counter. */
@@ -258,9 +252,4 @@ function triggersOf(
   const concerned = objects.filter(({ slices }) => slices.some(({ value }) => changed.has(value.service)))
   const triggeredAtMs = concerned.map((object) => object.triggeredAtMs).filter((atMs) => atMs !== undefined)
   return triggeredAtMs.length > 0 ? { triggeredAtMs } : {}
-}
-
-function hashesOf(view: View): bigint[] {
-  const hashes = view.slices.map(({ hash }) => hash)
-  return view.service === undefined ? hashes : [view.service.hash, ...hashes]
 }
