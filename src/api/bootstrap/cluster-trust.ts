@@ -1,6 +1,7 @@
 import { X509Certificate } from 'node:crypto'
 import type { JsonObject } from '../../model/api-object.ts'
 import type { Dialect } from '../../model/dialect.ts'
+import { findCertificateBlocks } from '../../model/pem.ts'
 import { createClosedCa } from '../../pki/index.ts'
 import type { ApiDocument } from '../document.ts'
 import { reviseObject } from '../verbs/update.ts'
@@ -57,8 +58,7 @@ function trustData(found: ApiDocument, clientCaPem: string, closedCaPem: string,
 
 /** Returns the certificates of a PEM text that have not expired; what is no certificate is left out. */
 function validCertificates(pem: string | undefined, now: Date): readonly string[] {
-  const blocks = pem?.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? []
-  return blocks.filter((block) => {
+  return findCertificateBlocks(pem ?? '').filter((block) => {
     try {
       return new X509Certificate(block).validToDate > now
     } catch {

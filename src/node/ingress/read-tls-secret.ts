@@ -1,5 +1,6 @@
 import { createHash, createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
 import type { TlsSecret } from '../../model/ingress.ts'
+import { findCertificateBlocks } from '../../model/pem.ts'
 import type { HostPattern } from '../../model/routing-table.ts'
 import { type FieldReader, fields, type Parsed } from '../state/index.ts'
 import { parseHostPattern } from './host-pattern.ts'
@@ -45,7 +46,7 @@ function readText(reader: FieldReader, json: unknown, field: string): string | u
 function readChain(reader: FieldReader, json: unknown): readonly X509Certificate[] | undefined {
   const text = readText(reader, json, certificateField)
   if (text === undefined) return undefined
-  const blocks = text.match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g) ?? []
+  const blocks = findCertificateBlocks(text)
   const chain = blocks.slice(0, maxChainLength + 1).map(parseCertificate)
   const whole = chain.filter((certificate) => certificate !== undefined)
   if (whole.length > 0 && whole.length === chain.length && whole.length <= maxChainLength) return whole
