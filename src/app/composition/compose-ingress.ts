@@ -13,6 +13,7 @@ import {
   createIngressMetrics,
   explainUrl,
   HaproxyDriver,
+  hasDefaultConnections,
   type IngressDriver,
   type IngressMetrics,
   IngressNodes,
@@ -37,7 +38,7 @@ import { ensureIngressCertificate } from './cluster-files.ts'
 import { hasIpv6 } from './has-ipv6.ts'
 import { findMachineInfo } from './machine-info.ts'
 import { findNodeName } from './node-identity.ts'
-import { possibleConnections } from './possible-connections.ts'
+import { boundConnections, possibleConnections } from './possible-connections.ts'
 
 /** Ingress on this node: its driver, and what follows the API once the dialect of the server is known. */
 export interface IngressSide {
@@ -138,9 +139,18 @@ async function createDriver({ options, metrics: registry, tracer }: AppContext, 
     // haproxy itself chooses the requests that get a line, and counts all of them.
     const accessLog = new AccessLog(1, log.child('access'))
     const onServed = (request: ServedRequest) => accessLog.write(request)
-    const limits = boundConnections(settings.limits, log)
+    const limits = boundConnections(settings.limits, possibleConnections(), log)
+    const ofDefault = { hasDefaultConnections: hasDefaultConnections(settings.limits) }
     const tracing = tracer.isOn ? { tracer, tracing: tracer.sampling } : {}
-    const driver = new HaproxyDriver({ ...settings, limits, folder, accessLog: share, onServed, ...tracing })
+    const driver = new HaproxyDriver({
+      ...settings,
+      limits,
+      folder,
+      accessLog: share,
+      onServed,
+      ...ofDefault,
+      ...tracing,
+    })
     return { driver, metrics: createIngressMetrics(registry, () => driver.answerCounts()) }
   }
   // Its HTTP library costs 10 MiB and more, which an agent with haproxy does not pay.
@@ -153,15 +163,6 @@ async function createDriver({ options, metrics: registry, tracer }: AppContext, 
   }
   return { driver: new InProcessDriver({ ...settings, onServed, tracer }), metrics }
 }
-
-function boundConnections(limits: IngressLimits, log: Logger): IngressLimits {
-  const maxConnections = Math.min(limits.maxConnections, possibleConnections())
-  if (maxConnections < limits.maxConnections)
-    log.warn('the limit of open files allows fewer connections than --ingress-max-connections', { maxConnections })
-  return { ...limits, maxConnections }
-}
-
-type IngressLimits = ReturnType<typeof ingressSettings>['limits']
 
 /** Leaves out `[::]` where the kernel has no IPv6: the default names it. */
 function usable(addresses: readonly ListenAddress[]): readonly ListenAddress[] {

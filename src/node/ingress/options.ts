@@ -8,7 +8,7 @@ import {
   listenAddresses,
   wholeNumber,
 } from '../../config/index.ts'
-import type { IngressSettings } from './driver.ts'
+import type { IngressLimits, IngressSettings } from './driver.ts'
 
 const commands = ['run', 'agent'] as const
 
@@ -168,6 +168,11 @@ export const ingressOptions = declareOptions({
     example: '0.01',
   },
 })
+
+/** Whether the number of connections is the default, which also `platnet run` gives its agent. */
+export function hasDefaultConnections({ maxConnections }: Pick<IngressLimits, 'maxConnections'>): boolean {
+  return maxConnections === ingressOptions.ingressMaxConnections.default
+}
 
 /** The parts of the options that both drivers need. */
 export function ingressSettings(values: OptionValues<typeof ingressOptions>): IngressSettings {

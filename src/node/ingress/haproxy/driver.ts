@@ -29,6 +29,8 @@ export interface HaproxyParts extends HaproxySettings {
   /** Takes the spans of requests, where `tracing` says that they have some. */
   readonly tracer?: Tracer | undefined
   readonly log: Logger
+  /** No operator asked for the number of connections: a lower one is no warning. */
+  readonly hasDefaultConnections?: boolean
   readonly run?: Run
 }
 
@@ -95,8 +97,10 @@ export class HaproxyDriver implements IngressDriver {
 
   async start(): Promise<void> {
     const [wanted, possible] = [this.#parts.limits.maxConnections, this.#settings.limits.maxConnections]
-    if (possible < wanted)
-      this.#parts.log.warn('the limit of open files allows fewer connections than configured', { wanted, possible })
+    if (possible < wanted) {
+      const level = this.#parts.hasDefaultConnections ? 'info' : 'warn'
+      this.#parts.log[level]('the limit of open files allows fewer connections than configured', { wanted, possible })
+    }
     this.#master = await this.#process.find()
     if (this.#master !== undefined) this.#oldWorkers = (await this.#process.processes()).oldWorkers
     if (this.#master !== undefined) this.#watch()
