@@ -32,7 +32,9 @@ test('a server on a full disk refuses writes with the reason and takes them agai
 }, async (t) => {
   const folder = await startOnSmallDisk(t)
   const kubeconfig = join(folder, 'admin.kubeconfig')
-  await untilAsync('the server is there', async () => existsSync(kubeconfig), 30_000)
+  // The last file that its start writes: without space its start would fail.
+  const hasStarted = async () => existsSync(join(folder, 'agent.kubeconfig'))
+  await untilAsync('the server has written what it writes when it starts', hasStarted, 30_000)
   const access = await readAdminAccess(kubeconfig)
   const statusOf = async (path: string) => (await httpGet({ ...access, path }).catch(() => ({ status: 0 }))).status
   await untilAsync('the server is ready', async () => (await statusOf('/readyz')) === 200, 30_000)
