@@ -15,8 +15,8 @@ import type { Options } from '../context.ts'
 import { shippedCniDir } from './cni-plugins.ts'
 import { podsFolder } from './compose-pods.ts'
 
-/** How long the programs of a pod have to end after SIGTERM. */
-const graceMs = 10_000
+/** The longest time that the programs of a pod have to end after SIGTERM. */
+const maxGraceMs = 10_000
 
 /** Ends the pods that the agents of this data directory left, as the agent itself would. */
 export async function endPodsOfNode({ values }: Options, run: Run): Promise<EndedPods> {
@@ -47,7 +47,7 @@ export async function endPodsOfNode({ values }: Options, run: Run): Promise<Ende
         engineSocket === undefined
           ? processes
           : new EngineRuntime({ ...parts, engine: new EngineClient(engineSocket) }),
-      graceMs,
+      maxGraceMs,
     )
   } finally {
     await namespaces.stop()

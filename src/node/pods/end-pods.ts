@@ -11,17 +11,24 @@ export interface EndedPods {
 
 const pollMs = 50
 
-/** Ends every pod of the folders without the agent: SIGTERM, SIGKILL after `graceMs`, then its network, volumes and logs. Pods of others stay. */
+/**
+ * Ends every pod of the folders without the agent: SIGTERM, SIGKILL after its grace period or `maxGraceMs`, then its network, volumes and logs.
+ * Pods of others stay.
+ */
 export async function endPods(
   folders: PodFolders,
   runtimeOf: (pod: StoredPod) => PodRuntime,
-  graceMs: number,
+  maxGraceMs: number,
 ): Promise<EndedPods> {
   const ended: string[] = []
   const failures: unknown[] = []
   const endOne = async (pod: StoredPod): Promise<void> => {
     try {
-      await endContainers(pod, runtimeOf(pod), graceMs)
+      await endContainers(
+        pod,
+        runtimeOf(pod),
+        Math.min(maxGraceMs, (pod.graceSeconds ?? Number.POSITIVE_INFINITY) * 1000),
+      )
       await runtimeOf(pod).removeSandbox(pod)
       rmSync(folders.volumesFolder(pod.uid), { recursive: true, force: true })
       folders.remove(pod.uid)

@@ -39,6 +39,8 @@ export interface PodRecord {
   readonly sandbox: 'none' | 'making' | 'ready' | 'removing'
   readonly ips: readonly Ip[]
   readonly containers: Readonly<Record<string, ContainerRecord>>
+  /** Seconds that the containers have between SIGTERM and SIGKILL where no agent ends them. Records of earlier versions lack it. */
+  readonly graceSeconds?: number
   /** Time of the SIGTERM to all containers (ms since 1970), and their grace period. */
   readonly stop?: { readonly atMs: number; readonly graceSeconds: number }
 }

@@ -56,6 +56,7 @@ const recordSchema = z.object({
       end: endSchema.optional(),
     }),
   ),
+  graceSeconds: z.int().min(0).optional(),
   stop: z.object({ atMs: z.number(), graceSeconds: z.number() }).optional(),
 })
 

@@ -39,7 +39,8 @@ export function newRecord(pod: PodSpec, engineSocket: string | undefined, dialec
   const image = spec.containers[0]?.image ?? ''
   const engine = engineSocket === undefined ? {} : { engineSocket }
   const network = { hostNetwork, portMappings, ...bandwidthOf(pod, dialect) }
-  return { uid, namespace, name, ...network, image, ...engine, sandbox: 'none', ips: [], containers: {} }
+  const graceSeconds = spec.terminationGracePeriodSeconds
+  return { uid, namespace, name, ...network, image, ...engine, graceSeconds, sandbox: 'none', ips: [], containers: {} }
 }
 
 /** Adds to each container how its run ended: a runtime may forget that together with the sandbox. */

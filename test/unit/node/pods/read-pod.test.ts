@@ -29,6 +29,10 @@ test('rates come from annotations, each with a burst of one second and at least 
   assert.equal(recordOf({ 'kubernetes.io/egress-bandwidth': '64k' }).bandwidth?.egressBurst, 524_288)
 })
 
+test('the record keeps the grace period, for when no agent ends the pod', () => {
+  assert.equal(recordOf({}).graceSeconds, 30)
+})
+
 for (const wrong of ['', '0', '999', '-10M', '2P', 'fast', '10M; reboot']) {
   test(`a rate of ${JSON.stringify(wrong)} keeps the pod from starting, and the error names the annotation`, () => {
     assert.throws(() => recordOf({ 'kubernetes.io/egress-bandwidth': wrong }), {
