@@ -3,26 +3,28 @@ import diagnostics from 'node:diagnostics_channel'
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 
 /**
- * Ends a test file that has not ended after its limit, with all that it started, and names it on stderr. `run` of node:test does not: its
+ * Ends the process of a test file that has not ended after its limit, with all that it started, and names on stderr what it runs. `run` of node:test does not: its
  * timeout is one of single tests, and a file whose tests have ended runs on while it has a server open, or a program that it started holds
  * its output.
  */
-export function limitFiles(limitMsOf: (file: string) => number): void {
+export function limitFiles(limitMsOf: (path: string) => number, nameOf: (path: string) => string): void {
   diagnostics.subscribe('child_process', (message) => {
     const { process: child } = message as { readonly process: ChildProcess }
-    child.once('spawn', () => watch(child, limitMsOf))
+    child.once('spawn', () => watch(child, limitMsOf, nameOf))
   })
 }
 
 /** `close` comes when the process has ended and nothing holds its output any more: then the next file may start. */
-function watch(child: ChildProcess, limitMsOf: (file: string) => number): void {
+function watch(child: ChildProcess, limitMsOf: (path: string) => number, nameOf: (path: string) => string): void {
   const file = child.spawnargs.find((arg) => arg.endsWith('.test.ts'))
   if (file === undefined || child.pid === undefined) return
   const output = outputOf(child.pid)
   const limitMs = limitMsOf(file)
   const timer = setTimeout(() => {
     const ended = new Set([...descendantsOf(child.pid), ...holdersOf(output)])
-    process.stderr.write(`${file} has not ended after ${limitMs / 1000} s and is ended, with ${listNames(ended)}\n`)
+    process.stderr.write(
+      `${nameOf(file)} has not ended after ${limitMs / 1000} s and is ended, with ${listNames(ended)}\n`,
+    )
     for (const pid of ended) kill(pid)
   }, limitMs)
   child.once('close', () => clearTimeout(timer))

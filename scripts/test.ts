@@ -1,12 +1,15 @@
-// Every check and every test: `npm test`; with `--long` also test/long. The last lines are node:test's own summary.
+// Every check and every test: `npm test`; with `--long` also test/long, and each file in a process of its own, where a test that needs what another
+// file left behind fails. The last lines are node:test's own summary.
 import { globSync, mkdirSync, writeFileSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { run } from 'node:test'
 import { spec, type TestEvent } from 'node:test/reporters'
 import { limitFiles } from './file-limit.ts'
-import { keepCompiledCode, refuseServers, runSteps, staticChecks } from './static-checks.ts'
+import { keepCompiledCode, refuseServers, runSideBySide, staticChecks } from './static-checks.ts'
+import { eachAlone, groupFiles, levelOf, type TestProcess } from './test-groups.ts'
 
 const levelsReport = '.cache/test-levels.txt'
-/** Of one file; the longest of test/long takes some ten minutes. For the test of this script by a variable, in seconds. */
+/** Of one process; the longest of test/long takes some ten minutes. For the test of this script by a variable, in seconds. */
 const fileLimitMs = (file: string) =>
   1000 * Number(process.env['TEST_FILE_LIMIT_SECONDS'] ?? (levelOf(file) === 'long' ? 1800 : 600))
 
@@ -34,11 +37,6 @@ function listTestFiles(withLong: boolean): string[] {
   return files.sort((a, b) => slowest.indexOf(levelOf(a)) - slowest.indexOf(levelOf(b)) || a.localeCompare(b))
 }
 
-/** `kernel` of `…/test/kernel/host/netns.test.ts`. */
-function levelOf(file: string): string {
-  return /(?:^|\/)test\/([^/]+)\//.exec(file)?.[1] ?? 'other'
-}
-
 function writeLevels(levels: ReadonlyMap<string, LevelTotals>): void {
   mkdirSync('.cache', { recursive: true })
   const lines = [...levels].map(
@@ -48,17 +46,17 @@ function writeLevels(levels: ReadonlyMap<string, LevelTotals>): void {
 }
 
 /** Runs most files two at a time, then the others one at a time. The summary at the end counts both. */
-async function runTests(files: readonly string[]): Promise<void> {
+async function runTests(processes: readonly TestProcess[]): Promise<void> {
   const levels = new Map<string, LevelTotals>()
   const totals = new Map<string, number>()
-  const isAlone = (file: string) => alone.some((pattern) => pattern.test(file))
+  const isAlone = ({ path }: TestProcess) => alone.some((pattern) => pattern.test(path))
   process.exitCode = 1
   const results = [
-    await runFiles(
-      files.filter((file) => !isAlone(file)),
+    await runProcesses(
+      processes.filter((each) => !isAlone(each)),
       { concurrency: 2, levels, totals, isLast: false },
     ),
-    await runFiles(files.filter(isAlone), { concurrency: 1, levels, totals, isLast: true }),
+    await runProcesses(processes.filter(isAlone), { concurrency: 1, levels, totals, isLast: true }),
   ]
   const hasTests = (totals.get('tests') ?? 0) > 0
   process.exitCode = hasTests && results.every(Boolean) ? 0 : 1
@@ -75,16 +73,20 @@ interface RunOptions {
 }
 
 /** Resolves with whether all tests passed; true where there is no file. */
-async function runFiles(
-  files: readonly string[],
+async function runProcesses(
+  processes: readonly TestProcess[],
   { concurrency, levels, totals, isLast }: RunOptions,
 ): Promise<boolean> {
-  let isSuccess = files.length === 0
+  let isSuccess = processes.length === 0
+  const fileCounts = new Map(processes.map(({ path, files }) => [resolve(path), files.length]))
   const execArgv = ['--import', refuseServers]
-  const events = run({ files: [...files], concurrency, execArgv })
+  const events = run({ files: processes.map(({ path }) => path), concurrency, execArgv })
   events.on('test:summary', ({ file, counts, duration_ms: durationMs, success }) => {
-    if (file === undefined) isSuccess = success || files.length === 0
-    else addToLevel(levels, file, counts.tests, durationMs)
+    if (file === undefined) isSuccess = success || processes.length === 0
+    else {
+      const files = fileCounts.get(resolve(file)) ?? 1
+      addToLevel(levels, levelOf(file), { files, tests: counts.tests, seconds: durationMs / 1000 })
+    }
   })
   const withTotals = async function* (source: AsyncIterable<TestEvent>): AsyncIterable<TestEvent> {
     for await (const event of source) {
@@ -96,9 +98,9 @@ async function runFiles(
   return isSuccess
 }
 
-function addToLevel(levels: Map<string, LevelTotals>, file: string, count: number, durationMs: number): void {
-  const { files, tests, seconds } = levels.get(levelOf(file)) ?? { files: 0, tests: 0, seconds: 0 }
-  levels.set(levelOf(file), { files: files + 1, tests: tests + count, seconds: seconds + durationMs / 1000 })
+function addToLevel(levels: Map<string, LevelTotals>, level: string, more: LevelTotals): void {
+  const { files, tests, seconds } = levels.get(level) ?? { files: 0, tests: 0, seconds: 0 }
+  levels.set(level, { files: files + more.files, tests: tests + more.tests, seconds: seconds + more.seconds })
 }
 
 /** Adds a line of the summary to the totals and returns it with the sum; returns any other event as it is. */
@@ -114,6 +116,10 @@ function sumUp(event: TestEvent, totals: Map<string, number>): TestEvent {
 // Each process that reads many datagrams at once would say that `node:ffi` is experimental.
 process.env['NODE_OPTIONS'] = `${process.env['NODE_OPTIONS'] ?? ''} --disable-warning=ExperimentalWarning`
 keepCompiledCode()
-runSteps(staticChecks)
-limitFiles(fileLimitMs)
-await runTests(listTestFiles(process.argv.includes('--long')))
+await runSideBySide(staticChecks)
+const withLong = process.argv.includes('--long')
+const files = listTestFiles(withLong)
+const processes = withLong ? eachAlone(files) : groupFiles(files)
+const nameOf = (path: string) => processes.find((each) => each.path === path)?.files.join(', ') ?? path
+limitFiles(fileLimitMs, nameOf)
+await runTests(processes)

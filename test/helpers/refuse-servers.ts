@@ -1,12 +1,12 @@
-// Preloaded before each test file (`scripts/test.ts`, `scripts/check.ts`): a file of test/unit that starts a server, a thread or a process fails.
-// So does each file of a run in one process, in which `scripts/check.ts` runs the levels `unit` and `golden`.
+// Preloaded before each test file (`scripts/test.ts`, `scripts/check.ts`): a file of test/unit or test/golden that starts a server, a thread or a
+// process fails. Files that share a process are imported by one whose path names their level (`scripts/test-groups.ts`).
 import childProcess from 'node:child_process'
 import dgram from 'node:dgram'
 import { syncBuiltinESMExports } from 'node:module'
 import net from 'node:net'
 import workerThreads from 'node:worker_threads'
 
-const isUnit = /\/test\/unit\//.test(process.argv[1] ?? '') || process.execArgv.includes('--test-isolation=none')
+const isUnit = /\/test\/(unit|golden)\//.test(process.argv[1] ?? '')
 
 function refuse(what: string): () => never {
   return () => {

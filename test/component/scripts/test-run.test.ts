@@ -38,10 +38,11 @@ describe('npm test', () => {
     project = mkdtempSync(join(tmpdir(), 'platnet-test-run-'))
     mkdirSync(join(project, 'scripts'))
     writeFileSync(join(project, 'package.json'), '{"type":"module"}')
-    for (const file of ['test.ts', 'file-limit.ts']) cpSync(join(scripts, file), join(project, 'scripts', file))
+    for (const file of ['test.ts', 'test-groups.ts', 'file-limit.ts'])
+      cpSync(join(scripts, file), join(project, 'scripts', file))
     writeFileSync(
       join(project, 'scripts/static-checks.ts'),
-      `export const staticChecks = []\nexport const runSteps = () => {}\nexport const keepCompiledCode = () => {}\nexport const refuseServers = ${JSON.stringify(refuseServers)}\n`,
+      `export const staticChecks = []\nexport const runSideBySide = () => {}\nexport const keepCompiledCode = () => {}\nexport const refuseServers = ${JSON.stringify(refuseServers)}\n`,
     )
   })
   afterEach(() => rmSync(project, { recursive: true }))
@@ -81,12 +82,44 @@ describe('npm test', () => {
     assert.equal((await run()).exitCode, 1)
   })
 
+  it('has files of one level share a process, but not those with hooks of the process; with --long none share', async () => {
+    const pids = (file: string, hook = '') =>
+      addTest(
+        file,
+        `import { appendFileSync } from 'node:fs'\nimport { before, test } from 'node:test'\n${hook}\ntest('holds', () => appendFileSync('pids', \`${file} \${process.pid}\\n\`))\n`,
+      )
+    for (const file of ['component/a.test.ts', 'component/b.test.ts', 'kernel/d.test.ts', 'kernel/e.test.ts'])
+      pids(file)
+    pids('component/c.test.ts', 'before(() => {})')
+    const countProcesses = async (...args: string[]) => {
+      rmSync(join(project, 'pids'), { force: true })
+      assert.equal((await run(...args)).exitCode, 0)
+      const lines = readFileSync(join(project, 'pids'), 'utf8').trimEnd().split('\n')
+      const pidOf = new Map(lines.map((line) => line.split(' ') as [string, string]))
+      return {
+        files: pidOf.size,
+        processes: new Set(pidOf.values()).size,
+        together: pidOf.get('component/a.test.ts') === pidOf.get('component/b.test.ts'),
+      }
+    }
+    assert.deepEqual(await countProcesses(), { files: 5, processes: 4, together: true })
+    assert.deepEqual(await countProcesses('--long'), { files: 5, processes: 5, together: false })
+  })
+
+  it('fails when one of the files that share a process fails or cannot be loaded', async () => {
+    addTest('unit/a.test.ts', passing)
+    addTest('unit/b.test.ts', failing)
+    assert.equal((await run()).exitCode, 1)
+    addTest('unit/b.test.ts', "import './nowhere.ts'\n")
+    assert.equal((await run()).exitCode, 1)
+  })
+
   it('ends a file that has not ended after the limit, whatever it ignores, with what holds its output, and names it', async () => {
     addTest('component/a.test.ts', hanging)
-    addTest('component/b.test.ts', leaving)
+    addTest('kernel/b.test.ts', leaving)
     const { exitCode, stderr } = await runWith({ TEST_FILE_LIMIT_SECONDS: '1' })
     assert.equal(exitCode, 1)
     assert.match(stderr, /component\/a\.test\.ts has not ended after 1 s and is ended, with \S+ \(\d+\)/)
-    assert.match(stderr, /component\/b\.test\.ts has not ended after 1 s and is ended, with \S+ \(\d+\)/)
+    assert.match(stderr, /kernel\/b\.test\.ts has not ended after 1 s and is ended, with \S+ \(\d+\)/)
   })
 })
