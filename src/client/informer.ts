@@ -4,6 +4,7 @@ import type { Component, Health, HealthLevel } from '../loop/component.ts'
 import { orAborted } from '../loop/deadline.ts'
 import { TimeSlice } from '../loop/time-slice.ts'
 import { describeError } from '../model/errors.ts'
+import { compareResourceVersions } from '../model/resource-version.ts'
 import {
   type Logger,
   parseTraceparent,
@@ -17,7 +18,7 @@ import type { ApiClient, FollowedCollection } from './api-client.ts'
 import { ApiError, errorFromStatus } from './errors.ts'
 import type { ObjectIdentity } from './identity-scanner.ts'
 import { LeftOutObjects } from './left-out-objects.ts'
-import { type Content, listPages } from './list-pages.ts'
+import { type Content, listPages, readNewestVersion } from './list-pages.ts'
 import { type Collection, describeRef } from './resource-path.ts'
 import { bookmarkVersion, type LeftOutEvent, type WatchEvent, watchCollection } from './watch-stream.ts'
 import { parseWireObject, type WireObject } from './wire-object.ts'
@@ -100,6 +101,8 @@ export class Informer implements Component, FollowedCollection {
   #isFollowed = false
   /** Undefined when the next step must be a list. */
   #resourceVersion: string | undefined
+  /** Whether the server was lost since it was last heard: it may come back with the state of a backup. */
+  #wasLost = false
 
   constructor(options: InformerOptions) {
     this.name = `informer-${options.collection.resource.resource}`.slice(0, 30)
@@ -162,8 +165,24 @@ export class Informer implements Component, FollowedCollection {
   }
 
   async #step(signal: AbortSignal): Promise<void> {
-    if (this.#resourceVersion === undefined) await this.#list(signal)
-    else await this.#watch(this.#resourceVersion, signal)
+    const resourceVersion = this.#resourceVersion
+    if (resourceVersion === undefined) await this.#list(signal)
+    else if (this.#wasLost) await this.#compare(resourceVersion, signal)
+    else await this.#watch(resourceVersion, signal)
+  }
+
+  /**
+   * Lists again where the newest state of the server is older than what is known here: it was restored from a backup. kube-apiserver keeps a
+   * watch from a resourceVersion of the future open and says nothing until it gets there, and what the backup undid would stay.
+   */
+  async #compare(resourceVersion: string, signal: AbortSignal): Promise<void> {
+    const { client, collection, fieldSelector } = this.#options
+    const newest = await readNewestVersion(client, collection, { fieldSelector, signal })
+    this.#wasLost = false
+    if (compareResourceVersions(newest, resourceVersion) >= 0) return
+    this.#resourceVersion = undefined
+    const fields = { resource: this.what, known: resourceVersion, newest }
+    this.#options.log.warn('the API server has an older state than before: listing again', fields)
   }
 
   async #list(signal: AbortSignal): Promise<void> {
@@ -178,6 +197,7 @@ export class Informer implements Component, FollowedCollection {
       list.leftOut.map(({ identity }) => identity),
     )
     this.#resourceVersion = list.resourceVersion
+    this.#wasLost = false
     this.#options.log.debug('listed', {
       resource: this.what,
       items: items.length,
@@ -327,6 +347,7 @@ export class Informer implements Component, FollowedCollection {
   async #recover(error: unknown, signal: AbortSignal): Promise<void> {
     this.#options.handler.onFailure?.(error)
     this.#isFollowed = false
+    this.#wasLost = true
     const historyIsGone = losesHistory(error)
     if (historyIsGone) this.#resourceVersion = undefined
     const retryAfterMs = error instanceof ApiError ? (error.retryAfterMs ?? 0) : 0

@@ -66,6 +66,21 @@ export async function listPages(
   }
 }
 
+/** The resourceVersion of the newest state, at the price of one object. Throws ApiError. */
+export async function readNewestVersion(
+  client: ApiClient,
+  collection: Collection,
+  options: Pick<ListOptions, 'signal' | 'fieldSelector'>,
+): Promise<string> {
+  const accept = acceptOf({ content: 'metadata' }, 'PartialObjectMetadataList')
+  const query = new URLSearchParams({ limit: '1', ...selectorQuery(options) })
+  const { signal } = options
+  const list = await client.getDocument(`${collectionPath(collection)}?${query}`, { signal, accept })
+  const parsed = envelopeSchema.safeParse(list)
+  if (!parsed.success) throw new ApiError('bad-response', 'a list has no resourceVersion')
+  return parsed.data.metadata.resourceVersion
+}
+
 async function listOnce(client: ApiClient, collection: Collection, options: ListOptions): Promise<ObjectList> {
   const found: FoundItems = { items: [], leftOut: [] }
   const slice = new TimeSlice()

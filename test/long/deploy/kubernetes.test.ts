@@ -1,18 +1,23 @@
 import assert from 'node:assert/strict'
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseAllDocuments } from 'yaml'
-import { ContainerEngine } from '../../helpers/container-engine.ts'
+import { buildArchive, writeManifest } from '../../helpers/agent-manifest.ts'
 import { skipReason } from '../../helpers/netns.ts'
 import { missingCluster, RealCluster } from '../../helpers/real-cluster.ts'
+import { untilAsync } from '../../helpers/until.ts'
 import type { ServiceLoad } from './service-load.program.ts'
 
 const root = resolve(import.meta.dirname, '../../..')
 const skip = skipReason('podman', 'crun', 'debootstrap', 'kubectl') || missingCluster('kube-proxy', 'coredns')
 const [service, dns, name] = ['10.96.0.80', '10.96.0.10', 'web.default.svc.cluster.local']
+/** Services with the same pods, each of which gets its share of the new connections. */
+const others = Array.from({ length: 299 }, (_, index) => `10.96.${1 + (index >> 7)}.${1 + (index & 127)}`)
+/** New connections a second, from the node and from a pod each. */
+const perSecond = Number(process.env['PLATNET_TEST_CONNECTIONS'] ?? 250)
 /** How long the load goes on before, between and after the changes. */
 const settleMs = 10_000
 
@@ -37,23 +42,19 @@ describe('the manifests in a cluster of Kubernetes, in place of kube-proxy and b
   let rules: Readonly<Record<'before' | 'ours' | 'after', string>>
   let audit: readonly AuditEvent[] = []
 
-  /** The image by the recipe, as a tar for containerd. */
-  async function buildImage(): Promise<string> {
-    const archive = join(folder, 'platnet.tar')
-    const engine = new ContainerEngine(folder)
-    await engine.build()
-    await engine.podman('tag', 'localhost/platnet:test', 'localhost/platnet:latest')
-    await engine.podman('save', '--format', 'docker-archive', '--output', archive, 'localhost/platnet:latest')
-    await engine.remove()
-    return archive
-  }
-
-  /** What an operator sets by docs/kubernetes-install.md. */
-  async function writeManifest(): Promise<void> {
-    cpSync(join(root, 'deploy'), join(folder, 'deploy'), { recursive: true })
-    const manifest = await cluster.kubectl('kustomize', join(folder, 'deploy/kubernetes'))
-    const objects = manifest.split(/^---\n/m).filter((object) => !/^kind: Service$/m.test(object))
-    writeFileSync(join(folder, 'platnet.yaml'), objects.join('---\n').replace('192.0.2.1:6443', '192.168.77.2:6443'))
+  async function createOthers(): Promise<void> {
+    const items = others.map((clusterIP, index) => ({
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata: { name: `other-${index}` },
+      spec: { clusterIP, selector: { app: 'web' }, ports: [{ port: 80, targetPort: 8080 }] },
+    }))
+    const file = join(folder, 'others.json')
+    writeFileSync(file, JSON.stringify({ apiVersion: 'v1', kind: 'List', items }))
+    await cluster.kubectl('create', '-f', file)
+    // The slices come at 20 a second; without endpoints a Service refuses.
+    const isWritten = async () => (await readRules()).split('-j KUBE-SEP-').length > 2 * (others.length + 1)
+    await untilAsync('all Services have endpoints', isWritten, 120_000)
   }
 
   const follow = (heading: string) => cluster.run('sh', '-exc', `cd '${folder}'\n${commandsOf(heading)}`)
@@ -61,8 +62,9 @@ describe('the manifests in a cluster of Kubernetes, in place of kube-proxy and b
 
   /** From the node, and from a pod. The result ends the load. */
   async function startLoads(): Promise<() => Promise<readonly ServiceLoad[]>> {
+    const target = [[service, ...others].join(','), dns, name, String(perSecond)]
     const address = await cluster.kubectl('get', 'pod', 'client', '-o', 'jsonpath={.status.podIP}')
-    const program = [process.execPath, join(import.meta.dirname, 'service-load.program.ts'), service, dns, name]
+    const program = [process.execPath, join(import.meta.dirname, 'service-load.program.ts'), ...target]
     const namespace = await cluster.namespaceOf(address)
     const programs = await Promise.all([
       cluster.start('env', ...program),
@@ -77,7 +79,7 @@ describe('the manifests in a cluster of Kubernetes, in place of kube-proxy and b
 
   before(async () => {
     folder = mkdtempSync('/var/tmp/plt-kubernetes-')
-    const archive = process.env['PLATNET_TEST_IMAGE'] ?? (await buildImage())
+    const archive = await buildArchive(folder)
     cluster = await RealCluster.start({ PLANE: 'none' })
     await cluster.run('ctr', '-n', 'k8s.io', 'images', 'import', archive)
     await cluster.kubectl('apply', '-f', join(root, 'conformance/cluster/peers.yaml'))
@@ -86,7 +88,8 @@ describe('the manifests in a cluster of Kubernetes, in place of kube-proxy and b
     await cluster.kubectl('-n', 'kube-system', 'rollout', 'status', 'deployment', 'coredns', '--timeout=2m')
     await cluster.kubectl('rollout', 'status', 'deployment', 'web', '--timeout=2m')
     await cluster.kubectl('wait', '--for=condition=Ready', 'pod/client', '--timeout=2m')
-    await writeManifest()
+    await createOthers()
+    await writeManifest(cluster, folder)
     const endLoads = await startLoads()
     await sleep(settleMs)
     const rulesBefore = await readRules()
@@ -105,9 +108,13 @@ describe('the manifests in a cluster of Kubernetes, in place of kube-proxy and b
     rmSync(folder, { recursive: true, force: true })
   })
 
-  test('Not one request to a Service and not one query is refused or lost, from the node and from a pod.', () => {
+  test('Not one request to a Service and not one query is refused or lost, from the node and from a pod.', (context) => {
     assert.equal(loads.length, 2)
+    const describe = ({ asked, slowestMs }: ServiceLoad['fresh']) => `${asked} (slowest ${slowestMs} ms)`
+    for (const { fresh, held, names } of loads)
+      context.diagnostic(`new ${describe(fresh)}, held ${describe(held)}, names ${describe(names)}`)
     for (const { fresh, held, names } of loads) {
+      assert.ok(fresh.asked > 5_000, `${fresh.asked} new connections`)
       for (const seen of [fresh, held, names]) {
         assert.ok(seen.asked > 500, `${seen.asked} were asked`)
         assert.deepEqual(seen.failures, [])

@@ -1,9 +1,11 @@
-// Load on a Service and on names from the network namespace that this runs in, until standard input ends; then one line of JSON with what
-// was seen. Arguments: address of the Service, address of DNS, name that is asked for.
+// Load on Services and on names from the network namespace that this runs in, until standard input ends; then one line of JSON with what
+// was seen. Arguments: addresses of Services with commas between them, of which the first has the connections that stay open; address of
+// DNS; name that is asked for; new connections a second (absent: 50).
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { Agent } from 'node:http'
-import { isIPv4 } from 'node:net'
+import { connect, isIPv4 } from 'node:net'
+import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { makeQuery } from '../../helpers/dns-messages.ts'
 import { httpGet } from '../../helpers/http-get.ts'
@@ -25,9 +27,15 @@ export interface ServiceLoad {
   readonly names: Seen
 }
 
-const [service = '', dns = '', name = ''] = process.argv.slice(2)
-const answerMs = 5_000
+const [addresses = '', dns = '', name = '', perSecond = '50'] = process.argv.slice(2)
+const services = addresses.split(',')
+const [service = ''] = services
+/** A first packet that is lost comes again after 1, 3 and 7 s; a busy machine needs some of it. */
+const answerMs = 15_000
 const heldCount = 5
+const roundMs = 20
+/** Where the machine is slower than the load, fewer are sent instead of ever more waiting for an answer. */
+const maxRunning = 300
 const newSeen = (): Seen => ({ asked: 0, failures: [], slowestMs: 0 })
 let isEnding = false
 
@@ -42,7 +50,19 @@ async function ask(seen: Seen, request: () => Promise<void>): Promise<void> {
   seen.slowestMs = Math.max(seen.slowestMs, Math.round(performance.now() - startedMs))
 }
 
-async function requestPage(agent: Agent | false): Promise<void> {
+/** A connection of its own, without the cost of an HTTP client. */
+async function requestFresh(host: string): Promise<void> {
+  const socket = connect({ host, port: 80, signal: AbortSignal.timeout(answerMs) })
+  try {
+    socket.write('GET /hostname HTTP/1.0\r\n\r\n')
+    const answer = await text(socket)
+    if (!/^HTTP\/1\.[01] 200/.test(answer)) throw new Error(`${host}: ${JSON.stringify(answer.slice(0, 40))}`)
+  } finally {
+    socket.destroy()
+  }
+}
+
+async function requestPage(agent: Agent): Promise<void> {
   const got = await httpGet({
     agent,
     host: service,
@@ -53,13 +73,15 @@ async function requestPage(agent: Agent | false): Promise<void> {
   if (got.status !== 200) throw new Error(`status ${got.status}`)
 }
 
-/** Starts a request every few milliseconds, whatever becomes of the earlier ones. */
-async function repeat(everyMs: number, request: () => Promise<void>): Promise<void> {
+/** Starts requests every few milliseconds, whatever becomes of the earlier ones. */
+async function repeat(eachRound: number, request: () => Promise<void>): Promise<void> {
   const running = new Set<Promise<void>>()
   while (!isEnding) {
-    const one = request().finally(() => running.delete(one))
-    running.add(one)
-    await sleep(everyMs)
+    for (let count = 0; count < eachRound && running.size < maxRunning; count += 1) {
+      const one = request().finally(() => running.delete(one))
+      running.add(one)
+    }
+    await sleep(roundMs)
   }
   await Promise.all(running)
 }
@@ -94,7 +116,9 @@ async function resolveName(): Promise<void> {
   }
 }
 
-if (!isIPv4(service)) throw new Error(`expected an address of a Service, got ${service}`)
+if (!services.every((each) => isIPv4(each))) throw new Error(`expected addresses of Services, got ${addresses}`)
+const freshEachRound = (Number(perSecond) * roundMs) / 1_000
+if (!Number.isInteger(freshEachRound)) throw new Error(`expected a multiple of ${1_000 / roundMs}, got ${perSecond}`)
 process.stdin.once('end', () => {
   isEnding = true
 })
@@ -105,8 +129,11 @@ const onConnection = () => {
   connectionsOfHeld += 1
 }
 await Promise.all([
-  repeat(20, () => ask(fresh, () => requestPage(false))),
-  repeat(20, () => ask(names, resolveName)),
+  repeat(freshEachRound, () => {
+    const host = services[fresh.asked % services.length] ?? service
+    return ask(fresh, () => requestFresh(host))
+  }),
+  repeat(1, () => ask(names, resolveName)),
   ...Array.from({ length: heldCount }, () => hold(held, onConnection)),
 ])
 const load: ServiceLoad = { fresh, held, connectionsOfHeld, names }
