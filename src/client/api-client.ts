@@ -3,7 +3,7 @@ import type { ApiObject } from '../model/api-object.ts'
 import { ApiError, errorFromStatus } from './errors.ts'
 import type { ClusterAccess } from './kubeconfig.ts'
 import { type ApiResource, type Collection, collectionPath, type ObjectRef, objectPath } from './resource-path.ts'
-import { type HttpLimits, type HttpRequest, type HttpResponse, type RequestObserver, Transport } from './transport.ts'
+import { type HttpLimits, type HttpRequest, type HttpResponse, Transport, type TransportOptions } from './transport.ts'
 
 export interface RequestOptions {
   readonly signal?: AbortSignal | undefined
@@ -49,8 +49,8 @@ export class ApiClient {
   readonly #timeoutMs: number
   readonly #followed = new Set<FollowedCollection>()
 
-  constructor(access: ClusterAccess, options: { timeoutMs?: number; observe?: RequestObserver } = {}) {
-    this.#transport = new Transport(access, options.observe)
+  constructor(access: ClusterAccess, options: TransportOptions & { timeoutMs?: number } = {}) {
+    this.#transport = new Transport(access, options)
     this.#timeoutMs = options.timeoutMs ?? defaultTimeoutMs
   }
 

@@ -16,6 +16,7 @@ import {
 } from '../observe/index.ts'
 import type { ApiClient, FollowedCollection } from './api-client.ts'
 import { ApiError, errorFromStatus } from './errors.ts'
+import { isRefused, losesHistory, retryAfterMs } from './faults.ts'
 import type { ObjectIdentity } from './identity-scanner.ts'
 import { LeftOutObjects } from './left-out-objects.ts'
 import { type Content, listPages, readNewestVersion } from './list-pages.ts'
@@ -350,9 +351,8 @@ export class Informer implements Component, FollowedCollection {
     this.#wasLost = true
     const historyIsGone = losesHistory(error)
     if (historyIsGone) this.#resourceVersion = undefined
-    const retryAfterMs = error instanceof ApiError ? (error.retryAfterMs ?? 0) : 0
     const backoff = isRefused(error) ? this.#refusals : this.#backoff
-    const delayMs = Math.max(backoff.nextDelayMs(), Math.min(retryAfterMs, maxRetryAfterMs))
+    const delayMs = Math.max(backoff.nextDelayMs(), retryAfterMs(error))
     const fields = {
       resource: this.what,
       error: describeError(error),
@@ -381,29 +381,7 @@ export class Informer implements Component, FollowedCollection {
   }
 }
 
-const maxRetryAfterMs = 60_000
-
-function isRefused(error: unknown): boolean {
-  const cause = error instanceof ApiError ? error.cause : undefined
-  return cause instanceof Error && 'code' in cause && cause.code === 'ECONNREFUSED'
-}
-
 /** 300 to 600 s, as clients do, so that the watches of many nodes do not end together. */
 function randomTimeoutSeconds(): number {
   return 300 + Math.floor(Math.random() * 301)
-}
-
-/**
- * Whether going on from the last resourceVersion would fail again: it is too old (410), too new (the server's data was
- * restored), refused, or the stream after it cannot be read. A list is the way out of each.
- */
-function losesHistory(error: unknown): boolean {
-  if (!(error instanceof ApiError)) return true
-  if (error.causes.some((cause) => cause.reason === 'ResourceVersionTooLarge')) return true
-  return (
-    error.code === 'expired' ||
-    error.code === 'bad-request' ||
-    error.code === 'invalid' ||
-    error.code === 'bad-response'
-  )
 }

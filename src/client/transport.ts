@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { Agent as HttpAgent } from 'node:http'
 import { Agent as HttpsAgent } from 'node:https'
 import type { Readable } from 'node:stream'
+import { isDeepStrictEqual } from 'node:util'
 import { Deadline } from './deadline.ts'
 import { ApiError } from './errors.ts'
 import type { ClusterAccess } from './kubeconfig.ts'
@@ -44,6 +45,12 @@ interface SentRequest {
 
 export type RequestObserver = (sent: SentRequest) => void
 
+export interface TransportOptions {
+  readonly observe?: RequestObserver
+  /** Reads certificates and token again, after a request that could not be made with those known or was refused with them. */
+  readonly reread?: () => Promise<ClusterAccess>
+}
+
 type Library = typeof import('axios')
 
 /**
@@ -51,18 +58,19 @@ type Library = typeof import('axios')
  * that an API server alone does without, and that the first request should not wait for.
  */
 export class Transport {
-  readonly #access: ClusterAccess
+  #access: ClusterAccess
   readonly #servers: readonly [string, ...string[]]
   /** The index of the server that is asked. */
   #asked = 0
-  readonly #agent: HttpAgent | HttpsAgent
+  #agent: HttpAgent | HttpsAgent
   readonly #library: Promise<Library>
-  readonly #observe: RequestObserver | undefined
+  readonly #options: TransportOptions
+  #renewing: Promise<void> | undefined
 
-  constructor(access: ClusterAccess, observe?: RequestObserver) {
+  constructor(access: ClusterAccess, options: TransportOptions = {}) {
     this.#access = access
     this.#servers = [access.server, ...(access.otherServers ?? [])]
-    this.#observe = observe
+    this.#options = options
     this.#library = import('axios')
     this.#agent = createAgent(access)
   }
@@ -93,8 +101,29 @@ export class Transport {
       const failure = describeFailure(library, error, request, deadline)
       if (failure instanceof ApiError && (failure.code === 'unavailable' || failure.code === 'timeout'))
         this.#leave(asked)
+      if (failure instanceof ApiError && mayBeOutdated(failure)) await this.#renew()
       throw failure
     }
+  }
+
+  /** Takes what the files hold by now for the next requests. Where they cannot be read, the next failure reads them again. */
+  #renew(): Promise<void> {
+    this.#renewing ??= this.#readAgain().finally(() => {
+      this.#renewing = undefined
+    })
+    return this.#renewing
+  }
+
+  async #readAgain(): Promise<void> {
+    const read = await this.#options.reread?.().catch(() => undefined)
+    if (read === undefined) return
+    const next = { ...read, server: this.#access.server }
+    const isSame = isDeepStrictEqual(credentialsOf(next), credentialsOf(this.#access))
+    if (isSame) return
+    this.#access = next
+    // Requests under way keep their connections.
+    for (const socket of Object.values(this.#agent.freeSockets).flatMap((sockets) => sockets ?? [])) socket.destroy()
+    this.#agent = createAgent(next)
   }
 
   /** The next request goes to the next server, unless another request has seen to that already. */
@@ -116,7 +145,7 @@ export class Transport {
       status = response.status
       return response
     } finally {
-      this.#observe?.({ server, method, status, durationMs: performance.now() - startedMs })
+      this.#options.observe?.({ server, method, status, durationMs: performance.now() - startedMs })
     }
   }
 
@@ -169,6 +198,17 @@ function createAgent(access: ClusterAccess): HttpAgent | HttpsAgent {
     ...(access.clientKey !== undefined && { key: access.clientKey }),
     ...(access.tlsServerName !== undefined && { servername: access.tlsServerName }),
   })
+}
+
+function credentialsOf({ certificateAuthority, clientCertificate, clientKey, bearer }: ClusterAccess): object {
+  return { certificateAuthority, clientCertificate, clientKey, bearer }
+}
+
+/** Whether other certificates or another token may help: the server refuses ours, or we refuse its. */
+function mayBeOutdated({ code, cause }: ApiError): boolean {
+  if (code === 'untrusted' || code === 'unauthorized') return true
+  // A server that refuses a certificate ends the connection, in TLS 1.3 after our first bytes.
+  return code === 'unavailable' && /^(ERR_SSL|ERR_TLS|EPROTO|ECONNRESET)/.test(systemCode(cause) ?? '')
 }
 
 async function* touching(body: Readable, deadline: Deadline): AsyncGenerator<Buffer> {

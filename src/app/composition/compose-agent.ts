@@ -51,8 +51,9 @@ import { proxyQuestions } from './proxy-questions.ts'
 /** Composes the parts of a node agent in start order: health and metrics first, then what does the work. */
 export async function composeAgent(context: AppContext, run = createFastRun()): Promise<readonly Component[]> {
   const log = context.logging.logger('platform_kubelet')
-  const access = await findAccess(context.options.values.node)
-  const client = new ApiClient(access, { observe: createRequestObserver(context.metrics) })
+  const reread = () => findAccess(context.options.values.node)
+  const access = await reread()
+  const client = new ApiClient(access, { observe: createRequestObserver(context.metrics), reread })
   collectFollowed(context.metrics, client)
   const state = new LiveNodeState(log.child('state'))
   const addresses = new ClusterAddresses()

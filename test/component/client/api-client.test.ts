@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
@@ -183,6 +184,35 @@ describe('the API client over TLS', () => {
     assert.equal((await apiErrorOf(client.get(web))).code, 'unauthorized')
     client.close()
     assert.deepEqual(tokens, ['Bearer one', 'Bearer two'])
+  })
+
+  it('takes another authority and another token once those that it knows do not do any more', async () => {
+    const [old, next] = [createSelfSigned(), createSelfSigned()]
+    const answer = (request: IncomingMessage, response: ServerResponse) =>
+      request.headers.authorization === 'Bearer new'
+        ? sendJson(response, object)
+        : sendJson(response, statusBody(401, 'Unauthorized', 'unknown'), 401)
+    await using server = await new ScriptedServer(answer, next).up()
+    const access = (pem: { readonly cert: string }, token: string): ClusterAccess => ({
+      server: server.url,
+      certificateAuthority: pem.cert,
+      bearer: { kind: 'token', token },
+      skipTlsVerify: false,
+    })
+    const files = [access(old, 'old'), new Error('half written'), access(next, 'old'), access(next, 'new')]
+    const client = new ApiClient(access(old, 'old'), {
+      reread: async () => {
+        const file = files.shift()
+        if (file === undefined || file instanceof Error) throw file
+        return file
+      },
+    })
+    const codes: string[] = []
+    for (let count = 0; count < 4; count += 1) codes.push((await apiErrorOf(client.get(web))).code)
+    assert.deepEqual(codes, ['untrusted', 'untrusted', 'untrusted', 'unauthorized'])
+    assert.equal((await client.get(web)).metadata.name, 'web')
+    assert.deepEqual(files, [])
+    client.close()
   })
 
   it('refuses an unknown certificate unless verification is off, and its error holds no secret', async () => {
