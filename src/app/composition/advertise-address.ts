@@ -1,17 +1,51 @@
-import { networkInterfaces } from 'node:os'
+import { readFileSync } from 'node:fs'
+import { type NetworkInterfaceInfo, networkInterfaces } from 'node:os'
 import { type Ip, parseIp } from '../../model/ip.ts'
 
+/** What a machine has for networks. */
+interface MachineNetworks {
+  readonly interfaces: Readonly<Record<string, readonly NetworkInterfaceInfo[] | undefined>>
+  /** The text of /proc/net/route. */
+  readonly routes: string
+}
+
 /**
- * Returns the address at which other machines and pods reach a server: its bind address, or the machine's first address if it
- * listens on all. Undefined for loopback, which a pod cannot reach.
+ * Returns the address at which other machines and pods reach a server: its bind address, or where it listens on all that of the interface
+ * with the default route, as kube-apiserver chooses it; without such a route the machine's first address. Bridges of containers
+ * and tunnels may come first in the machine's own order. Undefined for loopback, which a pod cannot reach.
  */
-export function findAdvertiseAddress(bindAddress: Ip): Ip | undefined {
+export function findAdvertiseAddress(bindAddress: Ip, networks = readNetworks()): Ip | undefined {
   if (isLoopback(bindAddress)) return undefined
   if (bindAddress !== '0.0.0.0' && bindAddress !== '::') return bindAddress
-  const found = Object.values(networkInterfaces())
-    .flatMap((addresses) => addresses ?? [])
-    .find(({ internal, family }) => !internal && family === 'IPv4')
+  const { interfaces, routes } = networks
+  const uplink = findUplink(routes)
+  const own = uplink === undefined ? [] : (interfaces[uplink] ?? [])
+  const all = [...own, ...Object.values(interfaces).flatMap((addresses) => addresses ?? [])]
+  const found = all.find(({ internal, family }) => !internal && family === 'IPv4')
   return found && parseIp(found.address)
+}
+
+/** The interface of the default route with the lowest metric. */
+function findUplink(routes: string): string | undefined {
+  const defaults = routes
+    .split('\n')
+    .map((line) => line.trim().split(/\s+/))
+    .filter(([, destination, , , , , , mask]) => destination === '00000000' && mask === '00000000')
+    .map(([name, , , , , , metric]) => ({ name, metric: Number(metric) }))
+  return defaults.toSorted((a, b) => a.metric - b.metric)[0]?.name
+}
+
+function readNetworks(): MachineNetworks {
+  return { interfaces: networkInterfaces(), routes: readRoutes() }
+}
+
+/** Empty where the machine has no such file. */
+function readRoutes(): string {
+  try {
+    return readFileSync('/proc/net/route', 'utf8')
+  } catch {
+    return ''
+  }
 }
 
 function isLoopback(address: Ip): boolean {
