@@ -1,10 +1,10 @@
 // Creates Services with one endpoint each through a kube-apiserver. Arguments: the address of the API server, the file with its CA, a token,
-// the number of Services.
+// the number of the first Service, and that after the last.
 import { readFileSync } from 'node:fs'
 import { Agent, request } from 'node:https'
 import { text } from 'node:stream/consumers'
 
-const [server = '', caFile = '', token = '', count = '0'] = process.argv.slice(2)
+const [server = '', caFile = '', token = '', first = '0', end = '0'] = process.argv.slice(2)
 const agent = new Agent({ keepAlive: true, maxSockets: 16, ca: readFileSync(caFile) })
 const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
 
@@ -32,7 +32,8 @@ async function createService(index: number): Promise<void> {
   })
 }
 
-const indexes = Array.from({ length: Number(count) }, (_, index) => index).values()
+const count = Number(end) - Number(first)
+const indexes = Array.from({ length: count }, (_, index) => Number(first) + index).values()
 const work = async () => {
   for (const index of indexes) await createService(index)
 }
