@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { type NetworkInterfaceInfo, networkInterfaces } from 'node:os'
 import { type Ip, parseIp } from '../../model/ip.ts'
 
-/** What a machine has for networks. */
+/** Interfaces and routes of a machine. */
 interface MachineNetworks {
   readonly interfaces: Readonly<Record<string, readonly NetworkInterfaceInfo[] | undefined>>
   /** The text of /proc/net/route. */
