@@ -250,7 +250,9 @@ for (const { control, mode } of cells) {
     })
 
     test('Where the server comes back with the state of a backup, so do rules and names.', () => {
-      assert.deepEqual(seen.restored, seen.before)
+      // Each table says for which objects it was written last.
+      const withoutState = (rules: readonly string[]) => rules.filter((rule) => !rule.startsWith('-A PLAT-STATE '))
+      assert.deepEqual(withoutState(seen.restored), withoutState(seen.before))
       assert.equal(seen.restoredName, oldAddresses[0])
     })
   })
