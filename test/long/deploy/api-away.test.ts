@@ -95,7 +95,8 @@ for (const { control, mode } of cells) {
     /** Whether none of the changes is about this address. With iptables a bucket of Services with one last byte is written as a whole. */
     function isForeign(address: string): boolean {
       const endpoints = indexes.flatMap((index) => [endpointOf(index), movedEndpoint(index)])
-      const own = [...oldAddresses, ...indexes.map(renewedAddress)]
+      // The server at its hidden port is the endpoint of the Service kubernetes for a while.
+      const own = ['10.96.0.1', ...oldAddresses, ...indexes.map(renewedAddress)]
       if (endpoints.includes(address) || own.includes(address)) return false
       const isService = !/^10\.24[45]\./.test(address)
       const lastByte = (each: string) => each.split('.')[3]
