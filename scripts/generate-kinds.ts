@@ -20,8 +20,9 @@ interface Source {
 
 const sources: readonly Source[] = [
   ofApi('core/v1', '/v1', [
-    ...['Binding', 'ConfigMap', 'Endpoints', 'Event', 'LimitRange', 'Namespace', 'Node', 'Pod'],
-    ...['PodTemplate', 'ReplicationController', 'ResourceQuota', 'Secret', 'Service', 'ServiceAccount'],
+    ...['Binding', 'ConfigMap', 'Endpoints', 'Event', 'LimitRange', 'Namespace', 'Node', 'PersistentVolume'],
+    ...['PersistentVolumeClaim', 'Pod', 'PodTemplate', 'ReplicationController', 'ResourceQuota', 'Secret', 'Service'],
+    'ServiceAccount',
   ]),
   ofApi('apidiscovery/v2', 'apidiscovery/v2', ['APIGroupDiscoveryList']),
   ofApi('apps/v1', 'apps/v1', ['ControllerRevision', 'DaemonSet', 'Deployment', 'ReplicaSet', 'StatefulSet']),
@@ -44,7 +45,9 @@ const sources: readonly Source[] = [
   ofApi('policy/v1', 'policy/v1', ['Eviction', 'PodDisruptionBudget']),
   ofApi('rbac/v1', 'rbac/v1', ['ClusterRole', 'ClusterRoleBinding', 'Role', 'RoleBinding']),
   ofApi('scheduling/v1', 'scheduling/v1', ['PriorityClass']),
-  ofApi('storage/v1', 'storage/v1', ['CSINode']),
+  ofApi('storage/v1', 'storage/v1', [
+    ...['CSIDriver', 'CSINode', 'CSIStorageCapacity', 'StorageClass', 'VolumeAttachment', 'VolumeAttributesClass'],
+  ]),
   {
     module: 'k8s.io/apiextensions-apiserver',
     folder: 'pkg/apis/apiextensions/v1',

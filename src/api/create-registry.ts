@@ -27,6 +27,7 @@ import { pods } from './resources/pods.ts'
 import { priorityClasses } from './resources/priority-classes.ts'
 import { Registry } from './resources/registry.ts'
 import { replicationControllers } from './resources/replication-controllers.ts'
+import type { Resource } from './resources/resource.ts'
 import { resourceQuotas } from './resources/resource-quotas.ts'
 import { roles } from './resources/roles.ts'
 import { runtimeClasses } from './resources/runtime-classes.ts'
@@ -35,6 +36,11 @@ import { serviceAccounts } from './resources/service-accounts.ts'
 import { serviceCidrs } from './resources/service-cidrs.ts'
 import { services } from './resources/services.ts'
 import { type ReadUsage, usageKinds } from './resources/usage-kinds.ts'
+import { csiKinds } from './resources/volumes/csi-kinds.ts'
+import { persistentVolumes } from './resources/volumes/persistent-volumes.ts'
+import { storageClasses } from './resources/volumes/storage-classes.ts'
+import { volumeAttachments } from './resources/volumes/volume-attachments.ts'
+import { volumeClaims } from './resources/volumes/volume-claims.ts'
 import { workloads } from './resources/workloads.ts'
 import type { Store } from './store/index.ts'
 
@@ -59,7 +65,9 @@ export function createRegistry(options: BuiltInOptions): Registry {
   const { networking } = dialect.groups
   const registry = new Registry()
   const rbac = roles(dialect)
+  const forPrograms = dialect.name === 'kubernetes' ? kubernetesKinds(options) : []
   const namespaced = [
+    ...forPrograms.filter((resource) => resource.namespaced),
     pods(dialect, { admit: createPodAdmission(options) }),
     services(dialect, createServiceAllocator(store, options)),
     endpoints(),
@@ -68,6 +76,7 @@ export function createRegistry(options: BuiltInOptions): Registry {
     secrets(dialect),
     limitRanges(),
     resourceQuotas(),
+    volumeClaims(dialect, store),
     coreEvents(),
     groupEvents(dialect),
     serviceAccounts(dialect),
@@ -87,10 +96,9 @@ export function createRegistry(options: BuiltInOptions): Registry {
     nodes(),
     ingressClasses(dialect),
     priorityClasses(dialect, store),
-    // Their clients are kubelets and programs of Kubernetes, which know no other dialect.
-    ...(dialect.name === 'kubernetes'
-      ? [csiNodes(dialect), signingRequests(dialect, now), runtimeClasses(dialect)]
-      : []),
+    persistentVolumes(dialect, now),
+    storageClasses(dialect),
+    ...forPrograms.filter((resource) => !resource.namespaced),
     customResourceDefinitions(dialect, store, now),
     ...serviceCidrs(dialect, now, guardServiceCidr(store, networking)),
     ...ipAddresses(dialect, guardIpAddress(store, networking)),
@@ -106,4 +114,15 @@ export function createRegistry(options: BuiltInOptions): Registry {
   ]
   for (const resource of all) registry.add(resource)
   return registry
+}
+
+/** The kinds whose clients are kubelets and programs of Kubernetes, which know no other dialect. */
+function kubernetesKinds({ dialect, now }: BuiltInOptions): readonly Resource[] {
+  return [
+    csiNodes(dialect),
+    ...csiKinds(dialect),
+    volumeAttachments(dialect),
+    signingRequests(dialect, now),
+    runtimeClasses(dialect),
+  ]
 }

@@ -1,6 +1,7 @@
 import { type JobNames, jobNames } from './job-names.ts'
 import { type NodeLabelRules, nodeLabelRules } from './node-label-rules.ts'
 import { type SignerNames, signerNames } from './signer-names.ts'
+import { type VolumeNames, volumeNames } from './volume-names.ts'
 
 /** Which vocabulary an API server speaks: the platform's own, or Kubernetes'. */
 export type DialectName = 'platform' | 'kubernetes'
@@ -25,7 +26,7 @@ export interface Dialect {
     readonly events: string
     /** PriorityClasses. */
     readonly scheduling: string
-    /** CSINodes. */
+    /** StorageClasses, and what the programs of volumes know of each other. */
     readonly storage: string
     /** CertificateSigningRequests. */
     readonly certificates: string
@@ -120,6 +121,8 @@ export interface Dialect {
   }
   /** The names by which Jobs and CronJobs mark what they make. */
   readonly jobs: JobNames
+  /** The names by which volumes and claims are marked. */
+  readonly volumes: VolumeNames
   /** The signers of certificate requests that the cluster itself has. */
   readonly signers: SignerNames
   /** Which labels of its own Node a node may set. */
@@ -222,6 +225,7 @@ function platformDialect(domain: string): Dialect {
     annotations: platformAnnotations(domain),
     labels: platformLabels(domain),
     jobs: jobNames(`batch.${domain}`, domain),
+    volumes: volumeNames(domain),
     signers: signerNames(domain),
     nodeLabels: nodeLabelRules(domain),
     h2cProtocols: [`${domain}/h2c`, h2cOfKubernetes],
@@ -320,6 +324,7 @@ function kubernetesDialect(domain: string): Dialect {
     annotations: kubernetesAnnotations(domain),
     labels: kubernetesLabels(domain),
     jobs: jobNames('batch.kubernetes.io', 'kubernetes.io'),
+    volumes: volumeNames('kubernetes.io'),
     signers: signerNames('kubernetes.io'),
     nodeLabels: nodeLabelRules(),
     h2cProtocols: [h2cOfKubernetes],

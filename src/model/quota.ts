@@ -32,9 +32,13 @@ function isCore({ group, plural }: CountedKind, name: string): boolean {
 export function isUsedBy(kind: CountedKind, name: string): boolean {
   if (name === countName(kind)) return true
   if (isCore(kind, 'services')) return serviceNames.includes(name)
+  if (isCore(kind, 'persistentvolumeclaims') && (name === 'requests.storage' || classUsage.test(name))) return true
   if (!isCore(kind, 'pods')) return kind.group === '' && oldCounts.includes(kind.plural) && name === kind.plural
   return podNames.includes(name) || /^(requests\.)?hugepages-/.test(name) || isDeviceRequest(name)
 }
+
+/** The names by which a quota counts the claims of one StorageClass; they are the names of Kubernetes in both dialects. */
+const classUsage = /\.storageclass\.storage\.k8s\.io\/(requests\.storage|persistentvolumeclaims)$/
 
 function isDeviceRequest(name: string): boolean {
   return name.startsWith('requests.') && name.includes('/') && !name.includes('kubernetes.io/')
@@ -45,6 +49,7 @@ export function usageOf(kind: CountedKind, object: JsonObject, nowMs: number): A
   const one = new Map<string, Amount>([[countName(kind), countAmount(1)]])
   if (isCore(kind, 'pods')) return isCharged(object, nowMs) ? sumAmounts([one, podUsage(object)]) : one
   if (isCore(kind, 'services')) return sumAmounts([one, serviceUsage(object)])
+  if (isCore(kind, 'persistentvolumeclaims')) return sumAmounts([one, claimUsage(object)])
   if (kind.group === '' && oldCounts.includes(kind.plural)) one.set(kind.plural, countAmount(1))
   return one
 }
@@ -92,12 +97,42 @@ function serviceUsage(service: JsonObject): Amounts {
   ])
 }
 
-/** Checks whether an object is in all scopes of the spec of a quota; only Pods are in any. */
+/** Returns what a claim uses: the size that it asks for, or that it was once expanded to. */
+function claimUsage(claim: JsonObject): Amounts {
+  const one = countAmount(1)
+  const asked = amountsOf(claim['spec'], 'requests').get('storage')
+  const allocated = readAmounts(at(claim, 'status', 'allocatedResources')).get('storage')
+  const size = (allocated?.thousandths ?? 0n) > (asked?.thousandths ?? 0n) ? allocated : asked
+  const className = textAt(claim, 'spec', 'storageClassName')
+  const prefix = `${className}.storageclass.storage.k8s.io/`
+  const usage = new Map([
+    ['persistentvolumeclaims', one],
+    ...(className === '' ? [] : [[`${prefix}persistentvolumeclaims`, one] as const]),
+  ])
+  if (size === undefined) return usage
+  usage.set('requests.storage', size)
+  if (className !== '') usage.set(`${prefix}requests.storage`, size)
+  return usage
+}
+
+/** Checks whether an object is in all scopes of the spec of a quota; only Pods and claims are in any. */
 export function isInScope(kind: CountedKind, object: JsonObject, quotaSpec: Json | undefined): boolean {
   const scopes = listAt(quotaSpec, 'scopes').map((scopeName): Json => ({ scopeName, operator: 'Exists' }))
   const selectors = [...scopes, ...listAt(quotaSpec, 'scopeSelector', 'matchExpressions')]
   if (selectors.length === 0) return true
+  if (isCore(kind, 'persistentvolumeclaims')) return selectors.every((selector) => isClaimInScope(object, selector))
   return isCore(kind, 'pods') && selectors.every((selector) => isPodInScope(object, selector))
+}
+
+/** Checks the classes of attributes that a claim has, had, or is changing to. */
+function isClaimInScope(claim: JsonObject, selector: Json): boolean {
+  if (textAt(selector, 'scopeName') !== 'VolumeAttributesClass') return false
+  const names = [
+    textAt(claim, 'spec', 'volumeAttributesClassName'),
+    textAt(claim, 'status', 'currentVolumeAttributesClassName'),
+    textAt(claim, 'status', 'modifyVolumeStatus', 'targetVolumeAttributesClassName'),
+  ].filter((name) => name !== '')
+  return (names.length === 0 ? [''] : names).some((name) => matchesClass(name, selector))
 }
 
 function isPodInScope(pod: JsonObject, selector: Json): boolean {

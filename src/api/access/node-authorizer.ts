@@ -8,6 +8,7 @@ import { BoundPods } from './bound-pods.ts'
 import { followStore } from './follow-store.ts'
 import { IngressSecrets } from './ingress-secrets.ts'
 import { leaseNamespace, nodeNameOf } from './node-identity.ts'
+import { AttachedVolumes, ClaimedVolumes } from './node-volumes.ts'
 import { type PolicyRule, ruleAllows } from './policy-rule.ts'
 
 /**
@@ -18,6 +19,8 @@ export class NodeAuthorizer implements Authorizer {
   readonly #store: Store
   readonly #pods: BoundPods
   readonly #ingressSecrets = new IngressSecrets()
+  readonly #volumes = new ClaimedVolumes()
+  readonly #attached = new AttachedVolumes()
   readonly #shared: readonly PolicyRule[]
   readonly #ownRules: Readonly<Record<string, OwnRule>>
   #watches: readonly StoreWatch[] = []
@@ -26,13 +29,21 @@ export class NodeAuthorizer implements Authorizer {
     this.#store = store
     this.#pods = new BoundPods(dialect)
     this.#shared = sharedRules(dialect)
-    this.#ownRules = ownRules(dialect, this.#pods, this.#ingressSecrets)
+    this.#ownRules = {
+      ...ownRules(dialect, this.#pods, this.#ingressSecrets, this.#volumes),
+      ...volumeRules(dialect, this.#pods, this.#volumes, this.#attached),
+    }
   }
 
   async start(): Promise<void> {
     const follow = (plural: string, index: Pick<BoundPods, 'set'>, mayMatter?: (text: string) => boolean) =>
       followStore(this.#store, collectionPrefix({ plural }, undefined), index.set.bind(index), mayMatter)
-    this.#watches = [await follow('pods', this.#pods, mayBeBound), await follow('ingresses', this.#ingressSecrets)]
+    this.#watches = [
+      await follow('pods', this.#pods, mayBeBound),
+      await follow('ingresses', this.#ingressSecrets),
+      await follow('persistentvolumes', this.#volumes),
+      await follow('volumeattachments', this.#attached),
+    ]
   }
 
   stop(): void {
@@ -75,6 +86,7 @@ function sharedRules({ groups }: Dialect): readonly PolicyRule[] {
     rule([''], ['nodes'], ['create']),
     rule([groups.certificates], ['certificatesigningrequests'], ['create', ...read]),
     rule([groups.node], ['runtimeclasses'], read),
+    rule([groups.storage], ['csidrivers'], read),
   ]
 }
 
@@ -97,6 +109,7 @@ function ownRules(
   { groups }: Dialect,
   pods: BoundPods,
   ingressSecrets: IngressSecrets,
+  volumes: ClaimedVolumes,
 ): Readonly<Record<string, OwnRule>> {
   const isNode = ({ name }: ResourceAttributes, node: string) => name === node
   const isLease = ({ verb, namespace, name }: ResourceAttributes, node: string) =>
@@ -127,8 +140,41 @@ function ownRules(
     '/secrets': {
       verbs: read,
       isOwn: (attributes, node) =>
-        isUsed(attributes, node) || ingressSecrets.isNamed(`${attributes.namespace}/${attributes.name}`),
+        isUsed(attributes, node) ||
+        ingressSecrets.isNamed(`${attributes.namespace}/${attributes.name}`) ||
+        isForClaims(volumes.claimsWith(`${attributes.namespace}/${attributes.name}`), pods, node),
     },
     '/serviceaccounts/token': { verbs: ['create'], isOwn: isUsed },
   }
+}
+
+/** Returns the rules for the volumes of a node's pods: their claims, what is bound to these, and what is attached. */
+function volumeRules(
+  { groups }: Dialect,
+  pods: BoundPods,
+  volumes: ClaimedVolumes,
+  attached: AttachedVolumes,
+): Readonly<Record<string, OwnRule>> {
+  const isClaim = ({ namespace, name }: ResourceAttributes, node: string) =>
+    isForClaims([`${namespace}/${name}`], pods, node)
+  return {
+    '/persistentvolumeclaims': { verbs: ['get'], isOwn: isClaim },
+    '/persistentvolumeclaims/status': { verbs: ['get', ...change], isOwn: isClaim },
+    '/persistentvolumes': {
+      verbs: ['get'],
+      isOwn: ({ name }, node) => {
+        const claim = volumes.claimOf(name)
+        return claim !== undefined && isForClaims([claim], pods, node)
+      },
+    },
+    [`${groups.storage}/volumeattachments`]: {
+      verbs: ['get'],
+      isOwn: ({ name }, node) => attached.isAttached(name, node),
+    },
+  }
+}
+
+function isForClaims(claims: Iterable<string>, pods: BoundPods, node: string): boolean {
+  for (const claim of claims) if (pods.isUsed(`persistentvolumeclaims/${claim}`, node)) return true
+  return false
 }

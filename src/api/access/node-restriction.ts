@@ -3,7 +3,7 @@ import type { Json } from '../../model/api-object.ts'
 import type { Dialect } from '../../model/dialect.ts'
 import { dnsMetricsPort, dnsPort } from '../../model/dns-ports.ts'
 import { readCertificateRequest } from '../../pki/index.ts'
-import { type ApiDocument, listAt, objectAt, textAt, valueAt } from '../document.ts'
+import { type ApiDocument, listAt, objectAt, textAt, valueAt, without } from '../document.ts'
 import type { Admit } from '../request/request.ts'
 import { isMirrorPod } from '../resources/mirror-pod.ts'
 import { referredKind } from '../resources/pod-references.ts'
@@ -38,6 +38,8 @@ async function refusal(node: string, change: Change, restriction: NodeRestrictio
       return refuseNode(node, change, restriction.dialect)
     case '/pods':
       return refusePod(node, change, restriction)
+    case '/persistentvolumeclaims':
+      return refuseClaim(node, change)
     case '/services':
       return change.old === undefined ? refuseService(node, change) : undefined
     case `${restriction.dialect.groups.networking}/ingresses`:
@@ -120,6 +122,18 @@ async function refusePod(
   if (target.subresource === 'status') return refusePodStatus(node, old, next)
   const isDeleting = target.subresource === 'eviction' || restriction.verb.startsWith('delete')
   return isDeleting ? undefined : `node ${quote(node)} can only create and delete mirror pods`
+}
+
+/** A node reports how large a volume of its pods is, and how far its expansion. */
+function refuseClaim(node: string, { target, old, next }: Change): string | undefined {
+  const own = ['capacity', 'conditions', 'allocatedResources', 'allocatedResourceStatuses']
+  const others = (claim: ApiDocument | undefined) => ({
+    ...claim,
+    metadata: without(objectAt(claim, 'metadata'), 'resourceVersion', 'managedFields'),
+    status: without(objectAt(claim, 'status'), ...own),
+  })
+  if (target.subresource === 'status' && isDeepStrictEqual(others(old), others(next))) return undefined
+  return `node ${quote(node)} is not allowed to update fields other than status.capacity and status.conditions`
 }
 
 function refusePodStatus(node: string, old: ApiDocument, next: ApiDocument | undefined): string | undefined {

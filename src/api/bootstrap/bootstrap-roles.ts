@@ -28,6 +28,7 @@ export function bootstrapBindings(dialect: Dialect): readonly BootstrapBinding[]
     { role: 'system:service-account-issuer-discovery', subjects: [group('system:serviceaccounts')] },
     { role: 'system:kube-controller-manager', subjects: [user('system:kube-controller-manager')] },
     { role: 'system:kube-scheduler', subjects: [user('system:kube-scheduler')] },
+    { role: 'system:volume-scheduler', subjects: [user('system:kube-scheduler')] },
     { role: 'system:node-network-policy', subjects: [group('system:nodes')] },
     { role: 'system:kube-proxy', subjects: [user('system:kube-proxy')] },
     { role: 'system:metrics-server', subjects: [user('system:metrics-server')] },
@@ -40,7 +41,10 @@ export function bootstrapBindings(dialect: Dialect): readonly BootstrapBinding[]
 /** Returns `admin`, `edit` and `view`, which aggregate all roles with their label, so that a custom resource can add its rules. */
 function userRoles({ groups }: Dialect): readonly BootstrapRole[] {
   const label = (name: string) => `${groups.rbac}/aggregate-to-${name}`
-  const core = ['configmaps', 'endpoints', 'events', 'pods', 'pods/status', 'serviceaccounts', 'services']
+  const core = [
+    ...['configmaps', 'endpoints', 'events', 'persistentvolumeclaims', 'pods', 'pods/status', 'serviceaccounts'],
+    'services',
+  ]
   const writable = core.filter((name) => !name.includes('/') && name !== 'events')
   const networking = ['ingresses', 'networkpolicies']
   const connections = ['pods/attach', 'pods/exec', 'pods/portforward', 'pods/proxy', 'services/proxy']
@@ -89,7 +93,7 @@ function userRoles({ groups }: Dialect): readonly BootstrapRole[] {
       name: 'system:aggregate-to-view',
       labels: { [label('view')]: 'true', [label('edit')]: 'true', [label('admin')]: 'true' },
       rules: [
-        resources([''], [...core, 'namespaces', 'pods/log', 'services/status'], read),
+        resources([''], [...core, 'namespaces', 'persistentvolumeclaims/status', 'pods/log', 'services/status'], read),
         resources(
           [''],
           ['replicationcontrollers', 'replicationcontrollers/scale', 'replicationcontrollers/status'],
@@ -156,6 +160,7 @@ function componentRoles(dialect: Dialect): readonly BootstrapRole[] {
   ]
   return [
     { name: 'system:node', rules: [...network, events, leases] },
+    ...volumeRoles(dialect, events),
     { name: 'system:node-network-policy', rules: [resources([''], ['pods'], ['list', 'watch'])] },
     { name: 'system:metrics-server', rules: [resources([''], ['nodes/metrics'], ['get'])] },
     {
@@ -172,7 +177,8 @@ function componentRoles(dialect: Dialect): readonly BootstrapRole[] {
         resources([''], ['namespaces', 'nodes', 'pods', 'replicationcontrollers', 'services'], read),
         resources(['apps'], ['replicasets', 'statefulsets'], read),
         resources(['policy'], ['poddisruptionbudgets'], read),
-        resources([groups.storage], ['csinodes'], read),
+        resources([''], ['persistentvolumeclaims', 'persistentvolumes'], read),
+        resources([groups.storage], ['csidrivers', 'csinodes', 'csistoragecapacities', 'volumeattachments'], read),
         resources([''], ['pods'], ['delete']),
         resources([''], ['bindings', 'pods/binding'], ['create']),
         resources([''], ['pods/status'], ['patch', 'update']),
@@ -200,6 +206,31 @@ function componentRoles(dialect: Dialect): readonly BootstrapRole[] {
         resources([groups.authorization], ['subjectaccessreviews'], ['create']),
         events,
         leases,
+      ],
+    },
+  ]
+}
+
+/** Returns the roles of a scheduler that binds claims, and of a provisioner. */
+function volumeRoles({ groups }: Dialect, events: JsonObject): readonly BootstrapRole[] {
+  const classes = resources([groups.storage], ['storageclasses'], read)
+  return [
+    {
+      name: 'system:volume-scheduler',
+      rules: [
+        resources([''], ['persistentvolumes'], [...read, 'patch', 'update']),
+        classes,
+        resources([''], ['persistentvolumeclaims'], [...read, 'patch', 'update']),
+      ],
+    },
+    {
+      name: 'system:persistent-volume-provisioner',
+      rules: [
+        resources([''], ['persistentvolumes'], ['create', 'delete', ...read]),
+        resources([''], ['persistentvolumeclaims'], [...read, 'update']),
+        classes,
+        resources([''], ['events'], ['watch']),
+        events,
       ],
     },
   ]

@@ -15,6 +15,14 @@ const everyVerb = 'create,delete,get,list,patch,update,watch'
  * name in Kubernetes 1.34, and its rules there, less those for kinds that this server does not serve.
  */
 const controllers: Readonly<Record<string, readonly Row[]>> = {
+  'attachdetach-controller': [
+    ['core', 'persistentvolumeclaims,persistentvolumes,pods', 'list,watch'],
+    ['core', 'nodes', read],
+    ['core', 'nodes/status', 'patch,update'],
+    ['storage', 'volumeattachments', 'create,delete,get,list,watch'],
+    ['storage', 'csidrivers,csinodes', read],
+    events,
+  ],
   'certificate-controller': [
     ['certificates', 'certificatesigningrequests', 'delete,get,list,watch'],
     ['certificates', 'certificatesigningrequests/approval,certificatesigningrequests/status', 'update'],
@@ -72,6 +80,19 @@ const controllers: Readonly<Record<string, readonly Row[]>> = {
     ['discovery', 'endpointslices', 'create,delete,get,list,update,watch'],
     events,
   ],
+  'ephemeral-volume-controller': [
+    ['core', 'pods', read],
+    ['core', 'pods/finalizers', 'update'],
+    ['core', 'persistentvolumeclaims', `create,${read}`],
+    events,
+  ],
+  'expand-controller': [
+    ['core', 'persistentvolumes', `${read},patch,update`],
+    ['core', 'persistentvolumeclaims/status', 'patch,update'],
+    ['core', 'persistentvolumeclaims', read],
+    ['core', 'services', 'get'],
+    events,
+  ],
   'generic-garbage-collector': [['*', '*', 'delete,get,list,patch,update,watch'], events],
   'horizontal-pod-autoscaler': [
     ['autoscaling', 'horizontalpodautoscalers', read],
@@ -98,11 +119,24 @@ const controllers: Readonly<Record<string, readonly Row[]>> = {
     ['core', 'pods', 'delete,get,list,watch'],
     events,
   ],
+  'persistent-volume-binder': [
+    ['core', 'persistentvolumes', `create,delete,${read},update`],
+    ['core', 'persistentvolumes/status,persistentvolumeclaims/status', 'update'],
+    ['core', 'persistentvolumeclaims', `${read},update`],
+    ['core', 'pods', `create,delete,${read}`],
+    ['storage', 'storageclasses', read],
+    ['core', 'nodes', 'list,watch'],
+    ['core', 'events', 'watch'],
+    ['core', 'services', 'get'],
+    events,
+  ],
   'pod-garbage-collector': [
     ['core', 'pods', 'delete,list,watch'],
     ['core', 'nodes', read],
     ['core', 'pods/status', 'patch'],
   ],
+  'pv-protection-controller': [['core', 'persistentvolumes', `${read},update`], events],
+  'pvc-protection-controller': [['core', 'persistentvolumeclaims', `${read},update`], ['core', 'pods', read], events],
   'replicaset-controller': [
     ['apps', 'replicasets', `${read},update`],
     ['apps', 'replicasets/finalizers,replicasets/status', 'update'],
@@ -118,6 +152,11 @@ const controllers: Readonly<Record<string, readonly Row[]>> = {
   'resourcequota-controller': [['*', '*', 'list,watch'], ['core', 'resourcequotas/status', 'update'], events],
   'root-ca-cert-publisher': [['core', 'configmaps', 'create,update'], events],
   'route-controller': [['core', 'nodes', 'list,watch'], ['core', 'nodes/status', 'patch'], events],
+  'selinux-warning-controller': [
+    ['core', 'persistentvolumeclaims,persistentvolumes,pods', read],
+    ['storage', 'csidrivers', read],
+    events,
+  ],
   'service-account-controller': [['core', 'serviceaccounts', 'create'], events],
   'service-cidrs-controller': [
     ['networking', 'servicecidrs', `${read},patch,update`],
@@ -137,10 +176,16 @@ const controllers: Readonly<Record<string, readonly Row[]>> = {
     ['apps', 'controllerrevisions', everyVerb],
     ['core', 'pods', everyVerb],
     ['core', 'pods/finalizers', 'update'],
+    ['core', 'persistentvolumeclaims', `create,delete,${read},update`],
     events,
   ],
   'ttl-after-finished-controller': [['batch', 'jobs', 'delete,get,list,watch'], events],
   'ttl-controller': [['core', 'nodes', 'list,patch,update,watch'], events],
+  'volumeattributesclass-protection-controller': [
+    ['core', 'persistentvolumeclaims,persistentvolumes', read],
+    ['storage', 'volumeattributesclasses', `${read},update`],
+    events,
+  ],
 }
 
 /** Returns the roles of Kubernetes' own controllers; only its dialect has a use for them. */

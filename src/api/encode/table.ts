@@ -14,7 +14,7 @@ function columnsOf(resource: Resource, now: Date): readonly Column[] {
     type: 'string',
     description: descriptionOf('meta.v1.ObjectMeta', 'name') ?? '',
     priority: hidesName ? 1 : 0,
-    cell: ({ metadata }) => metadata.name ?? '',
+    cell: resource.nameCell ?? (({ metadata }) => metadata.name ?? ''),
   }
   const age: Column = {
     name: 'Age',
@@ -75,8 +75,8 @@ function rowObject(document: ApiDocument, form: TableForm): JsonObject | null {
   return form === 'table-cells' ? null : partialMetadata(document)
 }
 
-function columnDefinition({ name, type, priority, description = '' }: Column): Json {
-  return { name, type, format: name === 'Name' ? 'name' : '', description, priority }
+function columnDefinition({ name, type, priority, description = '', format }: Column): Json {
+  return { name, type, format: name === 'Name' ? 'name' : (format ?? ''), description, priority }
 }
 
 function ageCell({ metadata }: ApiDocument, now: Date): string {

@@ -47,7 +47,7 @@ function checkDrivers(node: ApiDocument): readonly FieldError[] {
 function checkDriver(driver: Json, path: string, isRepeated: boolean): readonly FieldError[] {
   const name = textAt(driver, 'name')
   return [
-    ...checkName(name, `${path}.name`),
+    ...checkDriverName(name, `${path}.name`),
     ...checkNodeId(textAt(driver, 'nodeID'), `${path}.nodeID`),
     ...fields({ allocatable: fields({ count: nonNegative }) })(driver, path),
     ...(isRepeated ? [duplicateField(`${path}.name`, name)] : []),
@@ -61,7 +61,8 @@ function repeatedItems(items: readonly string[]): ReadonlySet<number> {
   return new Set(items.flatMap((item, index) => (seen.size === seen.add(item).size ? [index] : [])))
 }
 
-function checkName(name: string, path: string): readonly FieldError[] {
+/** Checks the name of a CSI driver; the letters of its domain may be capital ones. */
+export function checkDriverName(name: string, path: string): readonly FieldError[] {
   const problem = checkDnsSubdomain(name.toLowerCase())
   return [
     ...(name === '' ? [requiredField(path)] : []),

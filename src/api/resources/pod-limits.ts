@@ -74,13 +74,38 @@ export function findLimitFaults(pod: ApiDocument, items: LimitItems): readonly s
   })
 }
 
+/** Returns the reasons against a claim: a size outside the bounds of its namespace. */
+export function findClaimFaults({ spec }: ApiDocument, items: LimitItems): readonly string[] {
+  const [type, requests] = ['PersistentVolumeClaim', amountsOf(spec, 'requests')]
+  const bounds = items.filter((item) => item['type'] === type)
+  return bounds.flatMap((item) => [
+    ...faultsIn(item, 'min', type, (least, name) => faultBelow(least, requests.get(name))),
+    ...faultsIn(item, 'max', type, (most, name) => faultOfSize(most, requests.get(name))),
+  ])
+}
+
 function faultsOf(item: JsonObject, type: string, requests: Amounts, limits: Amounts): readonly string[] {
   const check = (list: string, fault: (bound: Amount, request?: Amount, limit?: Amount) => string | undefined) =>
-    [...readAmounts(item[list])].flatMap(([name, bound]) => {
-      const why = fault(bound, requests.get(name), limits.get(name))
-      return why === undefined ? [] : [why.replace('NAME', name).replace('TYPE', type)]
-    })
+    faultsIn(item, list, type, (bound, name) => fault(bound, requests.get(name), limits.get(name)))
   return [...check('min', faultBelow), ...check('max', faultAbove), ...check('maxLimitRequestRatio', faultOfRatio)]
+}
+
+function faultsIn(
+  item: JsonObject,
+  list: string,
+  type: string,
+  fault: (bound: Amount, name: string) => string | undefined,
+): readonly string[] {
+  return [...readAmounts(item[list])].flatMap(([name, bound]) => {
+    const why = fault(bound, name)
+    return why === undefined ? [] : [why.replace('NAME', name).replace('TYPE', type)]
+  })
+}
+
+function faultOfSize(most: Amount, request?: Amount): string | undefined {
+  const rule = `maximum NAME usage per TYPE is ${formatAmount(most)}`
+  if (request === undefined) return `${rule}.  No request is specified`
+  return request.thousandths > most.thousandths ? `${rule}, but request is ${formatAmount(request)}` : undefined
 }
 
 function faultBelow(least: Amount, request?: Amount, limit?: Amount): string | undefined {

@@ -5,7 +5,11 @@ import { type ApiDocument, isJsonObject, listAt, textAt, valueAt } from '../docu
 export function podReferences(pod: ApiDocument): ReadonlySet<string> {
   const { namespace } = pod.metadata
   const spec = valueAt(pod, 'spec')
-  const named = [...ofSpec(spec), `serviceaccounts/${textAt(spec, 'serviceAccountName') || 'default'}`]
+  const named = [
+    ...ofSpec(spec),
+    ...ephemeralClaims(pod),
+    `serviceaccounts/${textAt(spec, 'serviceAccountName') || 'default'}`,
+  ]
   return new Set(named.map((each) => each.replace('/', `/${namespace}/`)))
 }
 
@@ -83,7 +87,14 @@ function ofVolume(volume: Json): readonly string[] {
     ...volumeSecrets.flatMap((path) => reference('secrets', volume, ...path)),
     ...[volume, ...sources].flatMap((source) => reference('configmaps', source, 'configMap', 'name')),
     ...sources.flatMap((source) => reference('secrets', source, 'secret', 'name')),
+    ...reference('persistentvolumeclaims', volume, 'persistentVolumeClaim', 'claimName'),
   ]
+}
+
+/** Returns the claims that a controller makes for the Pod alone: they are named by it and the volume. */
+function ephemeralClaims({ metadata, spec }: ApiDocument): readonly string[] {
+  const ephemeral = listAt(spec, 'volumes').filter((volume) => isJsonObject(valueAt(volume, 'ephemeral')))
+  return ephemeral.map((volume) => `persistentvolumeclaims/${metadata.name}-${textAt(volume, 'name')}`)
 }
 
 function ofContainer(container: Json): readonly string[] {

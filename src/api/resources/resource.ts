@@ -38,6 +38,8 @@ export interface Resource {
   readonly selectableFields: Readonly<Record<string, (document: ApiDocument) => string>>
   /** The columns of a Table between NAME and AGE. */
   readonly columns: readonly Column[]
+  /** What a Table shows under NAME; absent: the name. */
+  readonly nameCell?: (document: ApiDocument) => string
   /** Whether a Table shows no AGE. */
   readonly hidesAge?: boolean
   /** Whether a Table begins with the kind's own columns; the name is then a wide column. */
@@ -107,6 +109,8 @@ export interface Column {
   readonly name: string
   readonly type: 'string' | 'integer' | 'number' | 'boolean' | 'date'
   readonly description?: string
+  /** `name` for the name of another object. */
+  readonly format?: 'name'
   /** The priority of a column: 0 is always shown, a higher one only by `-o wide`. */
   readonly priority: number
   readonly cell: (document: ApiDocument, now: Date) => Json

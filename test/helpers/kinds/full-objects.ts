@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../../src/model/api-object.ts'
 import { fullPolicies } from './full-policies.ts'
+import { fullVolumes } from './full-volumes.ts'
 
 /** A valid object in which every field says something, and what its status may be. */
 export interface FullObject {
@@ -368,5 +369,6 @@ export const fullObjects: readonly FullObject[] = [
   ...roleKinds,
   ...workloadKinds,
   ...fullPolicies,
+  ...fullVolumes,
   ...actions,
 ]

@@ -16,6 +16,7 @@ import { clusterRoleBindingCases, clusterRoleCases, roleBindingCases, roleCases 
 import { podRuntimeClassCases, runtimeClassCases } from './runtime-class-cases.ts'
 import { signingRequestCases } from './signing-request-cases.ts'
 import { csiNodeCases } from './storage-cases.ts'
+import { claimCases, claimLimitCases, claimSizeCases, storageClassCases, volumeCases } from './volume-cases.ts'
 import { workloadCreateCases } from './workload-create-cases.ts'
 import { revisionCases, scaleUpdateCases, workloadUpdateCases } from './workload-update-cases.ts'
 import type { KindCases } from './write-case.ts'
@@ -53,6 +54,11 @@ export const kindCases: readonly KindCases[] = [
   bindingCases,
   evictionCases,
   csiNodeCases,
+  volumeCases,
+  claimCases,
+  claimSizeCases,
+  claimLimitCases,
+  storageClassCases,
   reviewCases,
   tokenRequestCases,
 ]

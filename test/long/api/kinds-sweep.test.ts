@@ -15,7 +15,7 @@ const differing: readonly {
 }[] = [
   {
     place:
-      /(\.(protocol|scope|volumeMode)|^POST PriorityClass preemptionPolicy| Job spec\.(completionMode|podReplacementPolicy))$/,
+      /(\.(protocol|scope|volumeMode|fsGroupPolicy)| volumeBindingMode|azureDisk\.(cachingMode|kind)|^POST PriorityClass preemptionPolicy| Job spec\.(completionMode|podReplacementPolicy))$/,
     values: (value) => value === '""',
     why: 'an empty text counts as absent where a field has a default',
   },
@@ -58,6 +58,11 @@ const differing: readonly {
     place: / PodDisruptionBudget status\.disruptedPods\.p$/,
     values: (value) => value === 'null',
     why: 'a time of a map that is null is no time',
+  },
+  {
+    place: /^PUT PersistentVolume\w* spec\.nodeAffinity\..*\.key$/,
+    values: (value) => ['null', '""'].includes(value),
+    why: 'an empty key is one error; Kubernetes takes it for the newer name of a label and does not say that it changed',
   },
   {
     place: / Eviction deleteOptions\.propagationPolicy$/,

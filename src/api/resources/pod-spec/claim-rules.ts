@@ -14,6 +14,7 @@ import { checkDnsLabel, checkDnsSubdomain } from '../../schema/names.ts'
 import { validateLabelSelector } from '../label-selector.ts'
 
 const singlePod = 'ReadWriteOncePod'
+export const volumeModes = ['Block', 'Filesystem']
 const modes = ['ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOnce', singlePod]
 
 const source = all([required('name', 'kind'), fields({ apiGroup: text(checkDnsSubdomain) }), checkSourceKind])
@@ -22,13 +23,13 @@ const claimFields = fields({
   accessModes: checkModes,
   selector: (value, path) => validateLabelSelector(value, path),
   storageClassName: text(checkDnsSubdomain),
-  volumeMode: oneOf('Block', 'Filesystem'),
+  volumeMode: oneOf(...volumeModes),
   dataSource: source,
   dataSourceRef: [source, fields({ namespace: text(checkDnsLabel) })],
   volumeAttributesClassName: text(checkDnsSubdomain),
 })
 
-/** Checks the claim of a generic ephemeral volume or of a StatefulSet. */
+/** Checks a claim, be it an object, of a generic ephemeral volume, or of a StatefulSet. */
 export function claimSpec(value: Json, path: string): readonly FieldError[] {
   return [
     ...(listAt(value, 'accessModes').length === 0
@@ -40,7 +41,8 @@ export function claimSpec(value: Json, path: string): readonly FieldError[] {
   ]
 }
 
-function checkModes(value: Json, path: string): readonly FieldError[] {
+/** Checks the access modes of a claim or a volume. */
+export function checkModes(value: Json, path: string): readonly FieldError[] {
   const list = listAt(value).map((mode) => textAt(mode))
   const isMixed = list.includes(singlePod) && list.some((mode) => mode !== singlePod && modes.includes(mode))
   return [

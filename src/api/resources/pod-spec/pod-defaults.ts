@@ -48,26 +48,31 @@ const projected: Schema = {
   },
 }
 
+/** The defaults of the types that both a Pod and a PersistentVolume can have. */
+export const volumeSourceDefaults: Readonly<Record<string, Schema>> = {
+  hostPath: { properties: { type: { default: '' } } },
+  iscsi: { properties: { iscsiInterface: { default: 'default' } } },
+  rbd: {
+    properties: { pool: { default: 'rbd' }, user: { default: 'admin' }, keyring: { default: '/etc/ceph/keyring' } },
+  },
+  azureDisk: {
+    properties: {
+      cachingMode: { default: 'ReadWrite' },
+      fsType: { default: 'ext4' },
+      readOnly: { default: false },
+      kind: { default: 'Shared' },
+    },
+  },
+  scaleIO: { properties: { storageMode: { default: 'ThinProvisioned' }, fsType: { default: 'xfs' } } },
+}
+
 const volume: Schema = {
   properties: {
     secret: { properties: { defaultMode: fileMode } },
     configMap: { properties: { defaultMode: fileMode } },
     downwardAPI: { properties: { defaultMode: fileMode, items: podFiles } },
     projected,
-    hostPath: { properties: { type: { default: '' } } },
-    iscsi: { properties: { iscsiInterface: { default: 'default' } } },
-    rbd: {
-      properties: { pool: { default: 'rbd' }, user: { default: 'admin' }, keyring: { default: '/etc/ceph/keyring' } },
-    },
-    azureDisk: {
-      properties: {
-        cachingMode: { default: 'ReadWrite' },
-        fsType: { default: 'ext4' },
-        readOnly: { default: false },
-        kind: { default: 'Shared' },
-      },
-    },
-    scaleIO: { properties: { storageMode: { default: 'ThinProvisioned' }, fsType: { default: 'xfs' } } },
+    ...volumeSourceDefaults,
     ephemeral: {
       properties: {
         volumeClaimTemplate: { properties: { spec: { properties: { volumeMode: { default: 'Filesystem' } } } } },

@@ -1,7 +1,7 @@
 import type { Json } from '../../../model/api-object.ts'
 import { isLabelValue, isQualifiedName } from '../../../model/selector.ts'
 import { listAt, objectAt, textAt, valueAt } from '../../document.ts'
-import { between, type Check, each, fields, oneOf, text } from '../../schema/checks.ts'
+import { between, type Check, each, fields, oneOf, strictText, text } from '../../schema/checks.ts'
 import {
   duplicateField,
   type FieldError,
@@ -84,7 +84,9 @@ function fieldRequirement(value: Json, path: string): readonly FieldError[] {
     ...(isKnown ? [] : [invalidField(`${path}.operator`, operator, 'not a valid selector operator')]),
     ...(isKnown && values.length !== 1 ? [requiredField(`${path}.values`, single)] : []),
     ...(key === 'metadata.name' ? [] : [invalidField(`${path}.key`, key, 'not a valid field selector key')]),
-    ...(key === 'metadata.name' ? each(text(checkDnsSubdomain))([...values], `${path}.values`) : []),
+    ...(key === 'metadata.name' ? values : []).flatMap((value, index) =>
+      strictText(checkDnsSubdomain)(textAt(value), `${path}.values[${index}]`),
+    ),
   ]
 }
 
@@ -92,14 +94,17 @@ function nodeTerm(checksValues: boolean): Check {
   return fields({ matchExpressions: each(nodeRequirement(checksValues)), matchFields: each(fieldRequirement) })
 }
 
+/** Checks a selector of nodes: that of a Pod, or of the nodes that can reach a volume. */
+export const nodeSelector: Check[] = [
+  (value, path) =>
+    listAt(value, 'nodeSelectorTerms').length === 0
+      ? [requiredField(`${path}.nodeSelectorTerms`, 'must have at least one node selector term')]
+      : [],
+  fields({ nodeSelectorTerms: each(nodeTerm(true)) }),
+]
+
 const nodeAffinity = fields({
-  requiredDuringSchedulingIgnoredDuringExecution: [
-    (value, path) =>
-      listAt(value, 'nodeSelectorTerms').length === 0
-        ? [requiredField(`${path}.nodeSelectorTerms`, 'must have at least one node selector term')]
-        : [],
-    fields({ nodeSelectorTerms: each(nodeTerm(true)) }),
-  ],
+  requiredDuringSchedulingIgnoredDuringExecution: nodeSelector,
   preferredDuringSchedulingIgnoredDuringExecution: each(withWeight, fields({ preference: nodeTerm(false) })),
 })
 

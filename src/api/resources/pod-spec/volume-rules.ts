@@ -17,8 +17,8 @@ import { descendingPath, unreservedPath, withoutBacksteps } from './path-rules.t
 import { resourceFieldRef } from './resource-field-rules.ts'
 
 const fileMode = between(0, 0o777, 'must be a number between 0 and 0777 (octal), both inclusive')
-const partition = between(0, 255, 'must be between 0 and 255, inclusive')
-const hostPathTypes = [
+export const partition = between(0, 255, 'must be between 0 and 255, inclusive')
+export const hostPathTypes = [
   '',
   'BlockDevice',
   'CharDevice',
@@ -114,11 +114,11 @@ function sizeLimit(value: Json, path: string): readonly FieldError[] {
   return [forbiddenField(`${path}.sizeLimit`, 'SizeLimit field must be a valid resource quantity')]
 }
 
-function absolutePath(value: Json, path: string): readonly FieldError[] {
+export function absolutePath(value: Json, path: string): readonly FieldError[] {
   return textAt(value).startsWith('/') ? [] : [invalidField(path, value, 'must be an absolute path')]
 }
 
-const tokenSeconds = fields({
+export const tokenSeconds = fields({
   expirationSeconds: (value, path) => {
     const why = 'may not specify a duration'
     if (Number(value) < 600) return [invalidField(path, value, `${why} less than 10 minutes`)]

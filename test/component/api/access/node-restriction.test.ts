@@ -171,7 +171,7 @@ describe('what a node may write', () => {
         /configmaps/,
       ],
       ['a config volume', mirrorPod(volume({ configMap: { name: 'c' } })), /configmaps/],
-      ['a claim', mirrorPod(volume({ persistentVolumeClaim: { claimName: 'c' } })), /volumes of persistentVolumeClaim/],
+      ['a claim', mirrorPod(volume({ persistentVolumeClaim: { claimName: 'c' } })), /reference persistentvolumeclaims/],
       [
         'an ephemeral claim',
         mirrorPod(volume({ ephemeral: { volumeClaimTemplate: { spec: claimSpec } } })),

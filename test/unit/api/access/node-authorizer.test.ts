@@ -47,6 +47,13 @@ const kinds = [
   })),
   { group: groups.certificates, resource: 'signers' },
   { group: groups.node, resource: 'runtimeclasses' },
+  ...['persistentvolumeclaims', 'persistentvolumeclaims/status', 'persistentvolumes', 'persistentvolumes/status'].map(
+    (resource) => ({ group: '', resource }),
+  ),
+  ...['csidrivers', 'storageclasses', 'volumeattachments', 'volumeattachments/status'].map((resource) => ({
+    group: groups.storage,
+    resource,
+  })),
   { group: 'example.com', resource: 'pods' },
 ]
 
@@ -61,6 +68,8 @@ const pod = {
     volumes: [
       { name: 'a', secret: { secretName: 'tls' } },
       { name: 'b', configMap: { name: 'settings' } },
+      { name: 'd', persistentVolumeClaim: { claimName: 'data' } },
+      { name: 'e', ephemeral: { volumeClaimTemplate: { spec: {} } } },
       { name: 'c', projected: { sources: [{ secret: { name: 'projected' } }, { configMap: { name: 'ca' } }] } },
     ],
     containers: [
@@ -85,7 +94,20 @@ describe('the node authorizer', () => {
     authorizer = new NodeAuthorizer(store, createDialect('kubernetes'))
     await authorizer.start()
     const other = { ...pod, metadata: { name: 'other', namespace: 'default' }, spec: { nodeName: 'node-2' } }
+    const put = (key: string, object: object) =>
+      ({ kind: 'put', key: `/registry/${key}`, value: JSON.stringify(object), expectedRevision: 0 }) as const
+    const volumeOf = (name: string) => ({
+      spec: {
+        claimRef: { namespace: 'default', name },
+        csi: { nodeStageSecretRef: { namespace: 'storage', name: `key-${name}` } },
+      },
+    })
     await store.commit([
+      put('persistentvolumes/disk', volumeOf('data')),
+      put('persistentvolumes/foreign', volumeOf('elsewhere')),
+      put('persistentvolumes/free', { spec: { csi: {} } }),
+      put('volumeattachments/here', { spec: { nodeName: 'node-1' } }),
+      put('volumeattachments/there', { spec: { nodeName: 'node-2' } }),
       { kind: 'put', key: '/registry/pods/default/web', value: JSON.stringify(pod), expectedRevision: 0 },
       { kind: 'put', key: '/registry/pods/default/other', value: JSON.stringify(other), expectedRevision: 0 },
     ])
@@ -106,7 +128,10 @@ describe('the node authorizer', () => {
 
   const forEveryNode = [
     ...['create', 'get', 'list', 'watch'].map((verb) => `${verb} certificates.k8s.io/certificatesigningrequests`),
-    ...['get', 'list', 'watch'].map((verb) => `${verb} node.k8s.io/runtimeclasses`),
+    ...['get', 'list', 'watch'].flatMap((verb) => [
+      `${verb} node.k8s.io/runtimeclasses`,
+      `${verb} storage.k8s.io/csidrivers`,
+    ]),
     'create /events',
     'patch /events',
     'create events.k8s.io/events',
@@ -134,6 +159,21 @@ describe('the node authorizer', () => {
     for (const each of forEveryNode) assert.ok(found.includes(each), `${each} is missing`)
     return found.filter((each) => !forEveryNode.includes(each)).toSorted()
   }
+
+  test('lets it read the claims of its pods, what is bound to them, and what is attached to it', () => {
+    const claim = [
+      'get /persistentvolumeclaims',
+      ...['get', 'patch', 'update'].map((verb) => `${verb} /persistentvolumeclaims/status`),
+    ]
+    assert.deepEqual(own('default', 'data'), claim)
+    assert.deepEqual(own('default', 'web-e'), claim, 'the claim of an ephemeral volume')
+    assert.deepEqual(own('default', 'elsewhere'), [])
+    assert.deepEqual(own('', 'disk'), ['get /persistentvolumes'])
+    for (const name of ['foreign', 'free', 'there']) assert.deepEqual(own('', name), [], name)
+    assert.deepEqual(own('', 'here'), ['get storage.k8s.io/volumeattachments'])
+    assert.deepEqual(own('storage', 'key-data'), ['get /secrets', 'list /secrets', 'watch /secrets'])
+    assert.deepEqual(own('storage', 'key-elsewhere'), [])
+  })
 
   test('gives an object that is not its own exactly what every node may do', () => {
     assert.deepEqual(own('default', 'anything'), [])

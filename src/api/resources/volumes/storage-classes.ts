@@ -1,0 +1,154 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Json } from '../../../model/api-object.ts'
+import type { Dialect } from '../../../model/dialect.ts'
+import type { VolumeNames } from '../../../model/volume-names.ts'
+import { type ApiDocument, listAt, objectAt, textAt, valueAt } from '../../document.ts'
+import { exactlyOneOf, oneOf } from '../../schema/checks.ts'
+import {
+  duplicateField,
+  type FieldError,
+  forbiddenField,
+  invalidField,
+  requiredField,
+  tooLongField,
+} from '../../schema/field-error.ts'
+import { qualifiedNameProblems } from '../../schema/metadata-rules.ts'
+import type { Store } from '../../store/index.ts'
+import { keepReading } from '../../store/kept-reading.ts'
+import { defineKind } from '../define-kind.ts'
+import { collectionPrefix, storeKey } from '../keys.ts'
+import { column, type Resource } from '../resource.ts'
+
+const maxParameters = 512
+const maxParameterBytes = 256 * 1024
+
+/** The kind StorageClass: how volumes of claims that name it are made, and when claims are bound. */
+export function storageClasses({ groups, volumes }: Dialect): Resource {
+  return defineKind({
+    group: groups.storage,
+    version: 'v1',
+    kind: 'StorageClass',
+    plural: 'storageclasses',
+    shortNames: ['sc'],
+    namespaced: false,
+    defaults: { reclaimPolicy: { default: 'Delete' }, volumeBindingMode: { default: 'Immediate' } },
+    nameCell: (storageClass) => `${storageClass.metadata.name}${isDefault(storageClass, volumes) ? ' (default)' : ''}`,
+    columns: [
+      column('Provisioner', ({ provisioner }) => textAt(provisioner)),
+      column('ReclaimPolicy', ({ reclaimPolicy }) => textAt(reclaimPolicy) || 'Delete'),
+      column('VolumeBindingMode', ({ volumeBindingMode }) => textAt(volumeBindingMode) || 'Immediate'),
+      column('AllowVolumeExpansion', ({ allowVolumeExpansion }) => allowVolumeExpansion === true),
+    ],
+    strategy: { showDeleted: (storageClass) => storageClass, validate: validateClass, validateUpdate },
+  })
+}
+
+function isDefault({ metadata }: ApiDocument, { defaultClass }: VolumeNames): boolean {
+  return defaultClass.some((annotation) => metadata.annotations?.[annotation] === 'true')
+}
+
+const policies = oneOf('Delete', 'Retain')
+const modes = exactlyOneOf('Immediate', 'WaitForFirstConsumer')
+
+function validateClass(storageClass: ApiDocument): readonly FieldError[] {
+  const { provisioner, parameters, reclaimPolicy, volumeBindingMode, allowedTopologies } = storageClass
+  return [
+    ...checkProvisioner(textAt(provisioner), 'provisioner'),
+    ...checkParameters(parameters),
+    ...policies(reclaimPolicy ?? '', 'reclaimPolicy'),
+    ...modes(volumeBindingMode ?? '', 'volumeBindingMode'),
+    ...checkTopologies(listAt(allowedTopologies)),
+  ]
+}
+
+/** Checks the name of a provisioner or driver, whose letters may be capital ones. */
+export function checkProvisioner(name: string, path: string): readonly FieldError[] {
+  if (name === '') return [requiredField(path)]
+  return qualifiedNameProblems(name.toLowerCase()).map((why) => invalidField(path, name.toLowerCase(), why))
+}
+
+export function checkParameters(value: Json | undefined): readonly FieldError[] {
+  const parameters = Object.entries(objectAt(value))
+  if (parameters.length > maxParameters) return [tooLongField('parameters', maxParameters)]
+  const bytes = parameters.reduce(
+    (sum, [key, text]) => sum + Buffer.byteLength(key) + Buffer.byteLength(textAt(text)),
+    0,
+  )
+  return [
+    ...parameters.filter(([key]) => key === '').map(() => invalidField('parameters', '', 'field can not be empty.')),
+    ...(bytes > maxParameterBytes ? [tooLongField('parameters', maxParameterBytes)] : []),
+  ]
+}
+
+function checkTopologies(terms: readonly Json[]): readonly FieldError[] {
+  // An empty term counts as a repetition, as in Kubernetes.
+  const seen: unknown[] = [new Map()]
+  return terms.flatMap((term, index) => {
+    const path = `allowedTopologies[${index}].matchLabelExpressions`
+    const values = new Map(listAt(term, 'matchLabelExpressions').map((each) => [textAt(each, 'key'), valuesOf(each)]))
+    const isRepeated = seen.some((earlier) => isDeepStrictEqual(earlier, values))
+    seen.push(values)
+    return [
+      ...checkExpressions(listAt(term, 'matchLabelExpressions'), path),
+      ...(isRepeated ? [duplicateField(path, '')] : []),
+    ]
+  })
+}
+
+function valuesOf(expression: Json): ReadonlySet<string> {
+  return new Set(listAt(expression, 'values').map((value) => textAt(value)))
+}
+
+function checkExpressions(expressions: readonly Json[], path: string): readonly FieldError[] {
+  const keys = new Set<string>()
+  return expressions.flatMap((expression, index) => {
+    const [key, values] = [textAt(expression, 'key'), listAt(expression, 'values')]
+    const at = `${path}[${index}]`
+    const isRepeated = keys.size === keys.add(key).size
+    return [
+      ...(values.length === 0 ? [requiredField(`${at}.values`)] : []),
+      ...values.flatMap((value, place) =>
+        values.indexOf(value) < place ? [duplicateField(`${at}.values[${place}]`, value)] : [],
+      ),
+      ...qualifiedNameProblems(key).map((why) => invalidField(`${at}.key`, key, why)),
+      ...(isRepeated ? [duplicateField(`${at}.key`, key)] : []),
+    ]
+  })
+}
+
+function validateUpdate(next: ApiDocument, old: ApiDocument): readonly FieldError[] {
+  const [mode, oldMode] = [textAt(next['volumeBindingMode']), textAt(old['volumeBindingMode'])]
+  return [
+    ...(isDeepStrictEqual(objectAt(next['parameters']), objectAt(old['parameters']))
+      ? []
+      : [forbiddenField('parameters', 'updates to parameters are forbidden.')]),
+    ...(['provisioner', 'reclaimPolicy'] as const)
+      .filter((field) => textAt(next[field]) !== textAt(old[field]))
+      .map((field) => forbiddenField(field, `updates to ${field} are forbidden.`)),
+    ...(mode === oldMode ? [] : [invalidField('volumeBindingMode', mode, 'field is immutable')]),
+  ]
+}
+
+const collection = { plural: 'storageclasses' }
+
+const readClasses = keepReading(collectionPrefix(collection, undefined), async (store) => {
+  const { entries } = await store.range(collectionPrefix(collection, undefined))
+  return entries.map(({ value }) => JSON.parse(value) as ApiDocument)
+})
+
+/** Returns the name of the class of claims that name none: of several, the newest. */
+export async function findDefaultStorageClass(store: Store, names: VolumeNames): Promise<string | undefined> {
+  const classes = (await readClasses(store)).filter((each) => isDefault(each, names))
+  const [first] = classes.toSorted(
+    ({ metadata: one }, { metadata: other }) =>
+      Date.parse(other.creationTimestamp ?? '') - Date.parse(one.creationTimestamp ?? '') ||
+      ((one.name ?? '') < (other.name ?? '') ? -1 : 1),
+  )
+  return first?.metadata.name
+}
+
+/** Checks whether volumes of a class can be made larger. */
+export async function mayExpand(store: Store, name: string): Promise<boolean> {
+  const entry = await store.get(storeKey(collection, undefined, name))
+  return entry !== undefined && valueAt(JSON.parse(entry.value) as Json, 'allowVolumeExpansion') === true
+}
