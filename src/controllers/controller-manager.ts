@@ -34,6 +34,9 @@ import { ApiLeaseLock } from './runtime/lease-lock.ts'
 import { ControllerManager } from './runtime/manager.ts'
 import type { ControllerMetrics } from './runtime/metrics.ts'
 import { createScheduler } from './scheduler/scheduler.ts'
+import { createVolumeBinder } from './volumes/binder.ts'
+import { createEphemeralVolumeController } from './volumes/ephemeral-controller.ts'
+import { createAttributesClassProtection, createClaimProtection, createVolumeProtection } from './volumes/protection.ts'
 import {
   createDaemonSetController,
   createDeploymentController,
@@ -112,6 +115,15 @@ const factories: Readonly<Record<ControllerName, Factory>> = {
     dialect: 'kubernetes',
     create: createCleaningController,
   },
+  'persistentvolume-binder': { source: 'persistentvolume-controller', create: createVolumeBinder },
+  'persistentvolumeclaim-protection': { source: 'pvc-protection-controller', create: createClaimProtection },
+  'persistentvolume-protection': { source: 'pv-protection-controller', create: createVolumeProtection },
+  'volumeattributesclass-protection': {
+    source: 'vac-protection-controller',
+    dialect: 'kubernetes',
+    create: createAttributesClassProtection,
+  },
+  'ephemeral-volume': { source: 'ephemeral-volume-controller', create: createEphemeralVolumeController },
 }
 
 /** The settings of the controllers beside their client. */

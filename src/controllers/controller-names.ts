@@ -26,6 +26,11 @@ export const controllerNames = [
   'csrapproving',
   'csrsigning',
   'csrcleaner',
+  'persistentvolume-binder',
+  'persistentvolumeclaim-protection',
+  'persistentvolume-protection',
+  'volumeattributesclass-protection',
+  'ephemeral-volume',
   'horizontalpodautoscaling',
 ] as const
 

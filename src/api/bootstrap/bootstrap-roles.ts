@@ -194,7 +194,10 @@ function componentRoles(dialect: Dialect): readonly BootstrapRole[] {
         resources(['*'], ['*'], ['delete', 'deletecollection', ...read, 'patch', 'update']),
         resources(
           [''],
-          ['configmaps', 'endpoints', 'pods', 'secrets', 'serviceaccounts', 'serviceaccounts/token'],
+          [
+            ...['configmaps', 'endpoints', 'persistentvolumeclaims', 'pods', 'secrets', 'serviceaccounts'],
+            'serviceaccounts/token',
+          ],
           ['create'],
         ),
         resources([groups.discovery], ['endpointslices'], ['create']),

@@ -38,7 +38,7 @@ export interface Resource {
   readonly selectableFields: Readonly<Record<string, (document: ApiDocument) => string>>
   /** The columns of a Table between NAME and AGE. */
   readonly columns: readonly Column[]
-  /** What a Table shows under NAME; absent: the name. */
+  /** The text of a Table under NAME; absent: the name. */
   readonly nameCell?: (document: ApiDocument) => string
   /** Whether a Table shows no AGE. */
   readonly hidesAge?: boolean

@@ -3,6 +3,7 @@ import type { Ip } from '../../model/ip.ts'
 import { parseWorkloadIp } from '../../model/special-addresses.ts'
 import { metadataSchema, optional, otherwise } from '../runtime/metadata.ts'
 import { conditionSchema, listOf, protocol } from './parts.ts'
+import { claimedVolumes } from './pod-claims.ts'
 
 const amounts = otherwise(z.record(z.string(), z.union([z.string(), z.number()])), {})
 
@@ -34,7 +35,14 @@ const containerStateSchema = z.object({
 })
 export type ContainerState = z.output<typeof containerStateSchema>
 
-const noSpec = { containers: [], initContainers: [], schedulerName: '', priority: 0, terminationGracePeriodSeconds: 30 }
+const noSpec = {
+  containers: [],
+  initContainers: [],
+  volumes: [],
+  schedulerName: '',
+  priority: 0,
+  terminationGracePeriodSeconds: 30,
+}
 const noStatus = {
   phase: 'Pending',
   startTime: undefined,
@@ -51,6 +59,7 @@ const specSchema = z.object({
   subdomain: z.string().optional(),
   containers: listOf(containerSchema),
   initContainers: listOf(containerSchema),
+  volumes: claimedVolumes,
   schedulerName: otherwise(z.string(), ''),
   priority: otherwise(z.number(), 0),
   preemptionPolicy: z.string().optional(),

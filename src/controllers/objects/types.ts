@@ -9,6 +9,7 @@ import { nodeSchema } from './node.ts'
 import { podSchema } from './pod.ts'
 import { serviceSchema } from './service.ts'
 import { signingRequestSchema } from './signing-request.ts'
+import { storageClassSchema, volumeClaimSchema, volumeSchema } from './volume.ts'
 
 export const podType = resourceType('', 'v1', 'pods', 'Pod', podSchema)
 export const nodeType = resourceType('', 'v1', 'nodes', 'Node', nodeSchema)
@@ -27,6 +28,14 @@ export const rootCaType = resourceType(
   'configmaps',
   'ConfigMap',
   z.object({ metadata: identitySchema, data: z.object({ 'ca.crt': z.string().optional() }).optional() }),
+)
+export const volumeType = resourceType('', 'v1', 'persistentvolumes', 'PersistentVolume', volumeSchema)
+export const volumeClaimType = resourceType(
+  '',
+  'v1',
+  'persistentvolumeclaims',
+  'PersistentVolumeClaim',
+  volumeClaimSchema,
 )
 export const serviceType = resourceType('', 'v1', 'services', 'Service', serviceSchema)
 export const endpointsType = resourceType('', 'v1', 'endpoints', 'Endpoints', endpointsSchema)
@@ -52,6 +61,14 @@ export function createDialectTypes({ groups }: Dialect) {
       'certificatesigningrequests',
       'CertificateSigningRequest',
       signingRequestSchema,
+    ),
+    storageClasses: resourceType(groups.storage, 'v1', 'storageclasses', 'StorageClass', storageClassSchema),
+    attributesClasses: resourceType(
+      groups.storage,
+      'v1',
+      'volumeattributesclasses',
+      'VolumeAttributesClass',
+      z.object({ metadata: identitySchema }),
     ),
     endpointSlices: resourceType(groups.discovery, 'v1', 'endpointslices', 'EndpointSlice', endpointSliceSchema),
   }

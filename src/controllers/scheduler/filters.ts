@@ -28,7 +28,12 @@ export function nodeFilters(demand: PodDemand, unschedulableTaint: string): read
       matchesNodeSelection(demand.requirements, node) ? [] : ["node(s) didn't match Pod's node affinity/selector"],
     (load) => (hasFreePorts(load, demand) ? [] : ["node(s) didn't have free ports for the requested pod ports"]),
     (load) => lackingResources(load, demand),
+    ...volumeFilters(demand),
   ]
+}
+
+function volumeFilters({ volumes }: PodDemand): readonly Filter[] {
+  return volumes === undefined ? [] : [({ node }) => volumes.reasonsAgainst(node)]
 }
 
 /** Checks whether the pod has inter-pod affinity, anti-affinity or topology spread constraints. */

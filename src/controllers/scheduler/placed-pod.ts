@@ -2,6 +2,7 @@ import { parseQuantity } from '../../model/quantity.ts'
 import type { Node } from '../objects/node.ts'
 import type { Pod } from '../objects/pod.ts'
 import { type Amounts, type PodTerm, type Requirements, requirementsOf } from './requirements.ts'
+import type { PodVolumes } from './volumes.ts'
 
 /** A pod with its parsed requirements. Requests are in thousandths of a unit, by resource name. */
 export interface PodDemand {
@@ -11,6 +12,8 @@ export interface PodDemand {
   readonly requirements: Requirements
   readonly requests: ReadonlyMap<string, bigint>
   readonly hostPorts: readonly HostPort[]
+  /** Where the volumes of its claims are; absent for a pod without claims, or one that has a node. */
+  readonly volumes?: PodVolumes
 }
 
 export interface HostPort {

@@ -54,7 +54,8 @@ export class Placements {
 
   plan(demand: PodDemand): Placement {
     if (this.loads.size === 0) return { kind: 'unschedulable', message: 'no nodes available to schedule pods' }
-    const shape = statesNeighbours(demand) ? this.#shapeOf(demand) : this.#sharedShape(demand)
+    const isSingle = demand.volumes !== undefined || statesNeighbours(demand)
+    const shape = isSingle ? this.#shapeOf(demand) : this.#sharedShape(demand)
     if (shape.refused?.placed === this.#placed) return { kind: 'unschedulable', message: shape.refused.message }
     const best = this.#findBest(shape)
     if (best !== undefined) return { kind: 'placed', node: best }

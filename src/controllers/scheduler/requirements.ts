@@ -17,6 +17,8 @@ const nodeTerm = z.looseObject({
   matchFields: otherwise(z.array(nodeExpression), []),
 })
 
+export const nodeTerms = z.array(nodeTerm)
+
 /** Selects pods by labels. The values of `matchLabelKeys` come from the pod that has the term. */
 const podSelection = {
   labelSelector: optional(selectorSchema),
@@ -44,7 +46,7 @@ const noPodAffinity = {
 }
 
 const nodeAffinity = z.looseObject({
-  requiredDuringSchedulingIgnoredDuringExecution: optional(z.looseObject({ nodeSelectorTerms: z.array(nodeTerm) })),
+  requiredDuringSchedulingIgnoredDuringExecution: optional(z.looseObject({ nodeSelectorTerms: nodeTerms })),
   preferredDuringSchedulingIgnoredDuringExecution: otherwise(
     z.array(z.looseObject({ weight: z.number(), preference: nodeTerm })),
     [],

@@ -3,11 +3,15 @@ import { ApiError, orAbsent } from '../../client/index.ts'
 import type { Component } from '../../loop/component.ts'
 import { TimeSlice } from '../../loop/time-slice.ts'
 import { describeError } from '../../model/errors.ts'
-import type { BaseContext } from '../base-context.ts'
+import type { ControllerContext } from '../context.ts'
+import { applyWrites, type WriteTarget } from '../objects/apply-writes.ts'
 import { withCondition } from '../objects/conditions.ts'
 import type { Node } from '../objects/node.ts'
 import { isFinished, type Pod } from '../objects/pod.ts'
-import { namespaceType, nodeType, podType } from '../objects/types.ts'
+import { claimKeysOf } from '../objects/pod-claims.ts'
+import { namespaceType, nodeType, podType, volumeClaimType, volumeType } from '../objects/types.ts'
+import { noted, writeTarget } from '../objects/write-target.ts'
+import type { Write } from '../objects/writes.ts'
 import { Controller, watchKeys } from '../runtime/controller.ts'
 import type { PendingPods } from '../runtime/metrics.ts'
 import type { ObjectCache } from '../runtime/object-cache.ts'
@@ -16,6 +20,7 @@ import { restAfterPass, type WorkResult } from '../runtime/work-queue.ts'
 import { demandOf, loadNodes, type PodDemand } from './placed-pod.ts'
 import { Placements, schedulingOrder } from './plan.ts'
 import { isMakingRoom, type Preemption, planPreemption } from './preemption.ts'
+import { VolumePlanner } from './volumes.ts'
 
 /** The name of this scheduler. It also places pods that name no scheduler. */
 const schedulerName = 'default-scheduler'
@@ -34,7 +39,7 @@ function markOf({ metadata: { uid, resourceVersion }, status }: Pod) {
 const everything = 'pods'
 
 /** Binds pending pods to nodes, and reports why the others cannot run. */
-export function createScheduler(kit: BaseContext): Component {
+export function createScheduler(kit: ControllerContext): Component {
   const pods = kit.caches.of(podType)
   const scheduler = new Scheduler(kit, pods)
   return new Controller({
@@ -45,6 +50,9 @@ export function createScheduler(kit: BaseContext): Component {
       watchKeys(kit.caches.of(namespaceType), () => [everything], {
         isSame: (old, next) => isDeepStrictEqual(old.metadata.labels, next.metadata.labels),
       }),
+      watchKeys(kit.caches.of(volumeClaimType), () => [everything]),
+      watchKeys(kit.caches.of(volumeType), () => [everything]),
+      watchKeys(kit.caches.of(kit.types.storageClasses), () => [everything]),
     ],
     reconcile: (_key, { signal }) => scheduler.placeAll(signal),
     rest: restAfterPass,
@@ -85,18 +93,22 @@ function whetherWaiting(pod: Pod): Iterable<string> {
 const noLabels: Readonly<Record<string, string>> = {}
 
 class Scheduler {
-  readonly #kit: BaseContext
+  readonly #kit: ControllerContext
   readonly #pods: ObjectCache<Pod>
   readonly #waiting: ObjectIndex<Pod>
+  readonly #claimUsers: ObjectIndex<Pod>
+  readonly #volumeTarget: WriteTarget
   /** The parsed requirements of each version of a pod. */
   readonly #demands = new WeakMap<Pod, PodDemand>()
   /** The nodes of pods that were just bound, by uid, until the cache shows the binding. */
   readonly #assumed = new Map<string, string>()
 
-  constructor(kit: BaseContext, pods: ObjectCache<Pod>) {
+  constructor(kit: ControllerContext, pods: ObjectCache<Pod>) {
     this.#kit = kit
     this.#pods = pods
     this.#waiting = pods.addIndex(whetherWaiting)
+    this.#claimUsers = pods.addIndex(claimKeysOf)
+    this.#volumeTarget = writeTarget(kit.client, kit.caches, [noted(volumeType), noted(volumeClaimType)])
     kit.metrics.watchPending(() => this.#countPending())
   }
 
@@ -111,11 +123,12 @@ class Scheduler {
     const { caches, dialect } = this.#kit
     const loads = loadNodes([...caches.of(nodeType).list()], placed)
     const placements = new Placements(loads, dialect.taints.unschedulable)
+    const planner = this.#createPlanner()
     const failures: unknown[] = []
     const tasks: Promise<unknown>[] = []
     const slice = new TimeSlice()
     for (const demand of waiting.toSorted(schedulingOrder)) {
-      for (const task of this.#settle(demand, placements, signal))
+      for (const task of this.#settle(withVolumes(demand, planner), placements, signal))
         tasks.push(task.catch((error: unknown) => failures.push(error)))
       if (slice.spent) await slice.pause()
       signal.throwIfAborted()
@@ -130,6 +143,11 @@ class Scheduler {
   #settle(demand: PodDemand, placements: Placements, signal: AbortSignal): readonly Promise<void>[] {
     const { metrics } = this.#kit
     const startedMs = performance.now()
+    const refusal = demand.volumes?.refusal
+    if (refusal !== undefined) {
+      metrics.countAttempt('unschedulable', performance.now() - startedMs)
+      return [this.#refuse(demand.pod, `0/${placements.loads.size} nodes are available: ${refusal}.`, signal)]
+    }
     const placement = placements.plan(demand)
     metrics.observeChoice(performance.now() - startedMs)
     if (placement.kind === 'unschedulable') {
@@ -137,6 +155,9 @@ class Scheduler {
       return this.#makeRoom(demand, placements, placement.message, signal)
     }
     placements.place(placement.node, demand)
+    const node = placements.loads.get(placement.node)?.node
+    const bindings = node && demand.volumes?.bindingsOn(node)
+    if (bindings !== undefined) return [this.#bindVolumes(bindings, signal)]
     this.#assumed.set(demand.pod.metadata.uid, placement.node)
     return [this.#bindCounted(demand.pod, placement.node, startedMs, signal)]
   }
@@ -151,6 +172,25 @@ class Scheduler {
       count('error')
       throw error
     }
+  }
+
+  /** Writes where the claims of a pod get their volumes. The pod is bound in a later pass, when its claims are. */
+  async #bindVolumes(writes: readonly Write[], signal: AbortSignal): Promise<void> {
+    await applyWrites(this.#volumeTarget, writes, signal)
+  }
+
+  #createPlanner(): VolumePlanner {
+    const { caches, dialect, types } = this.#kit
+    const [claims, volumes] = [caches.of(volumeClaimType), caches.of(volumeType)]
+    const classes = caches.of(types.storageClasses)
+    return new VolumePlanner({
+      findClaim: (key) => claims.get(key),
+      findVolume: (name) => volumes.get(name),
+      volumes: () => volumes.list(),
+      findClass: (name) => classes.get(name),
+      usersOf: (key) => this.#claimUsers.get(key),
+      names: dialect.volumes,
+    })
   }
 
   #countPending(): PendingPods {
@@ -270,6 +310,11 @@ class Scheduler {
     const writer = this.#kit.caches.writer(podType)
     await orAbsent(writer.patch(pod, { kind: 'merge', patch }, signal, 'status'))
   }
+}
+
+function withVolumes(demand: PodDemand, planner: VolumePlanner): PodDemand {
+  const volumes = planner.of(demand.pod)
+  return volumes === undefined ? demand : { ...demand, volumes }
 }
 
 function isWaiting(pod: Pod): boolean {

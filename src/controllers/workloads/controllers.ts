@@ -4,7 +4,8 @@ import type { BaseContext } from '../base-context.ts'
 import { applyWrites, type WriteTarget } from '../objects/apply-writes.ts'
 import { controllerOf } from '../objects/claim.ts'
 import type { Node } from '../objects/node.ts'
-import { nodeType, podType } from '../objects/types.ts'
+import { nodeType, podType, volumeClaimType } from '../objects/types.ts'
+import type { VolumeClaim } from '../objects/volume.ts'
 import { noted, writeTarget } from '../objects/write-target.ts'
 import { Controller, type Watch, watchKeys } from '../runtime/controller.ts'
 import { type CachedObject, keyOf, type ResourceType } from '../runtime/resource-type.ts'
@@ -15,7 +16,7 @@ import { eventOfWrite } from './events.ts'
 import type { FailedWrite, Plan } from './plan.ts'
 import { Children, ownersOf } from './relations.ts'
 import { planReplicaSet } from './replica-set/plan.ts'
-import type { Deployment, ReplicaSet } from './shapes.ts'
+import type { Deployment, ReplicaSet, StatefulSet } from './shapes.ts'
 import { planStatefulSet } from './stateful-set/plan.ts'
 import {
   controllerRevisionType,
@@ -34,6 +35,7 @@ const written = [
   statefulSetType,
   daemonSetType,
   controllerRevisionType,
+  volumeClaimType,
 ].map((type) => noted<CachedObject>(type))
 
 interface WorkloadParts<T extends CachedObject> {
@@ -140,19 +142,46 @@ export function createStatefulSetController(kit: BaseContext): Component {
   const revisions = new Children(kit.caches.of(controllerRevisionType))
   const { statefulSetPodName: podName, podIndex, revisionHash: revision } = kit.dialect.labels
   const labels = { podName, podIndex, revision }
+  const sets = kit.caches.of(statefulSetType)
+  const claims = kit.caches.of(volumeClaimType)
+  const setsByClaim = sets.addIndex(claimNamesOf)
+  /** Returns the sets whose claims have names that begin as that of the claim. */
+  const usersOf = ({ metadata }: VolumeClaim) =>
+    beginnings(metadata.name).flatMap((name) => setsByClaim.get(`${metadata.namespace}/${name}`).map(keyOf))
   return workload(kit, {
     name: 'statefulset',
     type: statefulSetType,
-    watches: [watchKeys(pods, ownersOf(statefulSetType, kit.caches.of(statefulSetType)))],
+    watches: [watchKeys(pods, ownersOf(statefulSetType, sets)), watchKeys(claims, usersOf, { isSame: isSameForSets })],
     plan: (set) =>
       planStatefulSet({
         set,
         pods: children.candidatesFor(set),
         revisions: revisions.ownedBy(set),
+        findClaim: (name) => claims.get(`${set.metadata.namespace}/${name}`),
         labels,
         nowMs: Date.now(),
       }),
   })
+}
+
+/** Returns what the names of the claims of a set begin with: `namespace/data-web`. */
+function claimNamesOf({ metadata, spec }: StatefulSet): Iterable<string> {
+  return spec.volumeClaimTemplates.map((template) => `${metadata.namespace}/${template.metadata.name}-${metadata.name}`)
+}
+
+/** Returns a name without its ordinal; nothing where it has none. */
+function beginnings(name: string): readonly string[] {
+  const end = /-\d+$/.exec(name)
+  return end === null ? [] : [name.slice(0, end.index)]
+}
+
+/** A set waits for claims to appear and to go, and looks at their owners. */
+function isSameForSets({ metadata: old }: VolumeClaim, { metadata: next }: VolumeClaim): boolean {
+  return (
+    old.uid === next.uid &&
+    old.deletionTimestamp === next.deletionTimestamp &&
+    isDeepStrictEqual(old.ownerReferences, next.ownerReferences)
+  )
 }
 
 export function createDaemonSetController(kit: BaseContext): Component {

@@ -21,6 +21,7 @@ export function eventOfWrite(owner: Owner, write: Write, outcome: WriteOutcome):
   const resource = write.verb === 'create' ? write.resource.resource : write.target.resource.resource
   if (resource === 'pods' && (write.verb === 'create' || write.verb === 'delete'))
     return podEvent(owner, write, outcome)
+  if (resource === 'persistentvolumeclaims' && write.verb === 'create') return claimEvent(owner, write, outcome)
   if (resource !== 'replicasets') return undefined
   return write.verb === 'create' ? creationEvent(write, outcome) : resizeEvent(write, outcome)
 }
@@ -40,6 +41,20 @@ function podEvent({ kind, metadata }: Owner, write: PodWrite, outcome: WriteOutc
   if (outcome.kind === 'done') return { type: 'Normal', reason: `Successful${what}`, message: `${what}d pod: ${name}` }
   const doing = isCreated ? 'creating' : 'deleting'
   return { type: 'Warning', reason: `Failed${what}`, message: `Error ${doing}: ${describeError(outcome.error)}` }
+}
+
+/** The name of a claim ends with that of its pod: `data-web-0`. */
+function claimEvent(
+  { metadata }: Owner,
+  { object }: Extract<Write, { verb: 'create' }>,
+  outcome: WriteOutcome,
+): WorkloadEvent {
+  const { name = '' } = object.metadata
+  const pod = `${metadata.name}${name.slice(name.lastIndexOf('-'))}`
+  const text = `create Claim ${name} Pod ${pod} in StatefulSet ${metadata.name}`
+  return outcome.kind === 'done'
+    ? { type: 'Normal', reason: 'SuccessfulCreate', message: `${text} success` }
+    : { type: 'Warning', reason: 'FailedCreate', message: `${text} failed error: ${describeError(outcome.error)}` }
 }
 
 function nameOfWrite(write: PodWrite, outcome: WriteOutcome): string {

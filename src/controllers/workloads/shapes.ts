@@ -74,6 +74,16 @@ export const deploymentSchema = z.looseObject({
 })
 export type Deployment = z.output<typeof deploymentSchema>
 
+const claimTemplate = z.looseObject({
+  metadata: otherwise(z.looseObject({ name: z.string(), labels: texts, annotations: texts }), {
+    name: '',
+    labels: {},
+    annotations: {},
+  }),
+  spec: otherwise(z.looseObject({}), {}),
+})
+const retention = otherwise(z.enum(['Retain', 'Delete']), 'Retain')
+
 const partitioned = z.looseObject({ partition: otherwise(z.number(), 0) })
 
 export const statefulSetSchema = z.looseObject({
@@ -87,6 +97,11 @@ export const statefulSetSchema = z.looseObject({
     ordinals: otherwise(z.looseObject({ start: otherwise(z.number(), 0) }), { start: 0 }),
     selector: selectorSchema,
     template: templateSchema,
+    volumeClaimTemplates: otherwise(z.array(claimTemplate), []),
+    persistentVolumeClaimRetentionPolicy: otherwise(z.looseObject({ whenDeleted: retention, whenScaled: retention }), {
+      whenDeleted: 'Retain',
+      whenScaled: 'Retain',
+    }),
     updateStrategy: otherwise(
       z.looseObject({
         type: otherwise(z.enum(['RollingUpdate', 'OnDelete']), 'RollingUpdate'),

@@ -18,20 +18,10 @@ const deadlineMs = 90_000
 const namespace = 'shop'
 
 /** The controllers of kube-controller-manager that wait for kinds that this server does not serve (docs/differences.md). */
-const switchedOff = [
-  'persistentvolume-attach-detach',
-  'persistentvolume-binder',
-  'persistentvolume-expander',
-  'persistentvolume-protection',
-  'persistentvolumeclaim-protection',
-  'ephemeral-volume',
-  'resourceclaim',
-  'volumeattributesclass-protection',
-  'validatingadmissionpolicy-status',
-  'legacy-serviceaccount-token-cleaner',
-  'statefulset',
-].map((name) => `-${name}-controller`)
-const unservedPlugins = ['VolumeBinding', 'VolumeRestrictions', 'VolumeZone', 'NodeVolumeLimits', 'DynamicResources']
+const switchedOff = ['resourceclaim', 'validatingadmissionpolicy-status', 'legacy-serviceaccount-token-cleaner'].map(
+  (name) => `-${name}-controller`,
+)
+const unservedPlugins = ['DynamicResources']
 
 /** What these programs also say beside kube-apiserver: a lost race, which they repeat, and a remark about a flag. */
 const ordinary = [
@@ -183,6 +173,53 @@ describe("Kubernetes' own controllers and scheduler on this server", {
     const spec = { token: Buffer.from(data.token, 'base64').toString() }
     const review = await server.admin.call('POST', '/apis/authentication.k8s.io/v1/tokenreviews', { spec })
     assert.equal(review.body.status.user?.username, `system:serviceaccount:${namespace}:default`)
+  })
+
+  test('a StatefulSet has claims that its controller makes, the binder and the scheduler bind, and pods protect', async () => {
+    const post = async (path: string, body: object) =>
+      assert.equal((await server.admin.call('POST', path, body)).code, 201, path)
+    const [claims, sets] = [
+      `/api/v1/namespaces/${namespace}/persistentvolumeclaims`,
+      `/apis/apps/v1/namespaces/${namespace}/statefulsets`,
+    ]
+    const storageClassName = 'local'
+    await post('/apis/storage.k8s.io/v1/storageclasses', {
+      metadata: { name: storageClassName },
+      provisioner: 'kubernetes.io/no-provisioner',
+      volumeBindingMode: 'WaitForFirstConsumer',
+    })
+    const accessModes = ['ReadWriteOnce']
+    for (const name of ['disk-0', 'disk-1'])
+      await post('/api/v1/persistentvolumes', {
+        metadata: { name },
+        spec: { accessModes, storageClassName, capacity: { storage: '1Gi' }, hostPath: { path: `/disks/${name}` } },
+      })
+    const claim = { accessModes, storageClassName, resources: { requests: { storage: '1Gi' } } }
+    const spec = {
+      replicas: 2,
+      serviceName: 'db',
+      selector: { matchLabels: { app: 'db' } },
+      template: { ...template, metadata: { labels: { app: 'db' } } },
+      volumeClaimTemplates: [{ metadata: { name: 'data' }, spec: claim }],
+    }
+    await post(sets, { metadata: { name: 'db' }, spec })
+    const phaseOf = async (path: string) => (await get(path)).status?.phase
+    for (const name of ['data-db-0', 'data-db-1'])
+      await untilAsync(`${name} is bound`, async () => (await phaseOf(`${claims}/${name}`)) === 'Bound', deadlineMs)
+    await untilAsync(
+      'both pods are ready',
+      async () => (await get(`${sets}/db`)).status?.readyReplicas === 2,
+      deadlineMs,
+    )
+    const { volumeName } = (await get(`${claims}/data-db-1`)).spec
+    await server.admin.call('DELETE', `${claims}/data-db-1`)
+    assert.ok((await get(`${claims}/data-db-1`)).metadata.deletionTimestamp, 'a pod uses it')
+    await server.admin.call('DELETE', `${sets}/db`)
+    const isGone = async () => (await server.admin.call('GET', `${claims}/data-db-1`)).code === 404
+    await untilAsync('the claim is gone', isGone, deadlineMs)
+    const volume = `/api/v1/persistentvolumes/${volumeName}`
+    await untilAsync('its volume is released', async () => (await phaseOf(volume)) === 'Released', deadlineMs)
+    assert.equal(await phaseOf(`${claims}/data-db-0`), 'Bound')
   })
 
   test('a deleted Deployment takes its ReplicaSet and pods with it', async () => {

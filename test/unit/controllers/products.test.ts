@@ -202,7 +202,14 @@ test('a StatefulSet of many pods is planned in time proportional to their number
   assertLinear('StatefulSet', 2_000, (replicas) => {
     const set = statefulSetSchema.parse(workload('s', replicas, { podManagementPolicy: 'Parallel' }))
     const there = pods.slice(0, replicas / 2)
-    const { writes } = planStatefulSet({ set, pods: there, revisions: [], labels, nowMs: 0 })
+    const { writes } = planStatefulSet({
+      set,
+      pods: there,
+      revisions: [],
+      findClaim: () => undefined,
+      labels,
+      nowMs: 0,
+    })
     assert.equal(writes.filter(({ verb }) => verb === 'create').length, 1 + replicas / 2)
   })
 })

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { JsonObject } from '../../../model/api-object.ts'
+import type { Json, JsonObject } from '../../../model/api-object.ts'
 import { claimChildren, controllerOf } from '../../objects/claim.ts'
 import { type PodTemplate, templateSchema } from '../../objects/parts.ts'
 import { isAvailable, isFinished, isReady, nextAvailableInMs, type Pod } from '../../objects/pod.ts'
@@ -11,6 +11,7 @@ import { planRevisions } from '../revisions.ts'
 import type { ControllerRevision, StatefulSet } from '../shapes.ts'
 import { statusWrites } from '../status-write.ts'
 import { podFromTemplate, revisionHashLabel } from '../template.ts'
+import { type FindClaim, missingClaims, ownerWrites, withClaimedVolumes } from './claims.ts'
 
 /** The labels that identify a pod of a StatefulSet. */
 interface StatefulSetLabels {
@@ -24,6 +25,7 @@ export interface StatefulSetView {
   readonly set: StatefulSet
   readonly pods: readonly Pod[]
   readonly revisions: readonly ControllerRevision[]
+  readonly findClaim: FindClaim
   readonly labels: StatefulSetLabels
   readonly nowMs: number
 }
@@ -42,7 +44,7 @@ export function planStatefulSet(view: StatefulSetView): Plan {
   const limit = { revisionHistoryLimit: set.spec.revisionHistoryLimit, inUse, hashLabel: labels.revision }
   const update = planRevisions(owner, set.spec.template, history, limit)
   const rollout = rolloutOf({ ...view, revisions: history }, claim.mine, update.name)
-  const steps = set.metadata.deletionTimestamp === undefined ? stepWrites(rollout) : []
+  const steps = set.metadata.deletionTimestamp === undefined ? [...keptClaims(rollout), ...stepWrites(rollout)] : []
   const status = statusWrites(statefulSetsResource, owner, statusOf(rollout) as unknown as JsonObject)
   return {
     writes: [...claim.writes, ...update.writes, ...steps, ...status],
@@ -52,6 +54,7 @@ export function planStatefulSet(view: StatefulSetView): Plan {
 
 interface StatefulRollout {
   readonly set: StatefulSet
+  readonly findClaim: FindClaim
   readonly labels: StatefulSetLabels
   /** The present pods by ordinal. */
   readonly byOrdinal: ReadonlyMap<number, Pod>
@@ -73,7 +76,7 @@ function ownerOf(set: StatefulSet): StatefulSet & { apiVersion: string; kind: st
 }
 
 function rolloutOf(
-  { set, labels, revisions, nowMs }: StatefulSetView,
+  { set, labels, revisions, findClaim, nowMs }: StatefulSetView,
   mine: readonly Pod[],
   updateRevision: string,
 ): StatefulRollout {
@@ -90,6 +93,7 @@ function rolloutOf(
   const highestOld = old.reduce((highest, [ordinal]) => Math.max(highest, ordinal), -1)
   return {
     set,
+    findClaim,
     labels,
     byOrdinal,
     ordinals,
@@ -119,13 +123,25 @@ function stepWrites(rollout: StatefulRollout): readonly Write[] {
   const { set } = rollout
   const isOrdered = set.spec.podManagementPolicy === 'OrderedReady'
   const presence = presenceWrites(rollout)
-  if (presence.writes.length > 0)
-    return isOrdered ? presence.writes.slice(0, 1) : [...presence.writes, ...surplusWrites(rollout)]
+  if (presence.writes.length > 0) return isOrdered ? presence.writes : [...presence.writes, ...surplusWrites(rollout)]
   if (isOrdered && presence.isWaiting) return []
   const surplus = surplusWrites(rollout)
   if (surplus.length > 0) return isOrdered ? surplus.slice(0, 1) : surplus
   if (isOrdered && rollout.surplus.length > 0) return []
   return set.spec.updateStrategy.type === 'RollingUpdate' ? updateWrites(rollout) : []
+}
+
+/** Gives the claims of present pods the owners of the retention policy, and makes those that somehow went. */
+function keptClaims({ set, byOrdinal, ordinals, surplus, findClaim }: StatefulRollout): readonly Write[] {
+  if (set.spec.volumeClaimTemplates.length === 0) return []
+  const wanted = ordinals.flatMap((ordinal) => byOrdinal.get(ordinal) ?? [])
+  return [
+    ...wanted.flatMap((pod) => [
+      ...(pod.metadata.deletionTimestamp === undefined ? missingClaims(set, pod.metadata.name, findClaim).writes : []),
+      ...ownerWrites(set, pod, false, findClaim),
+    ]),
+    ...surplus.flatMap((pod) => ownerWrites(set, pod, true, findClaim)),
+  ]
 }
 
 /**
@@ -139,8 +155,11 @@ function presenceWrites(rollout: StatefulRollout): { readonly writes: readonly W
   let isWaiting = false
   for (const ordinal of ordinals) {
     const pod = byOrdinal.get(ordinal)
-    if (pod === undefined) writes.push(createPod(rollout, ordinal))
-    else if (isFinished(pod) && pod.metadata.deletionTimestamp === undefined) writes.push(deletePod(pod))
+    if (pod === undefined) {
+      const creation = creationWrites(rollout, ordinal)
+      writes.push(...creation)
+      if (creation.length === 0) isWaiting = true
+    } else if (isFinished(pod) && pod.metadata.deletionTimestamp === undefined) writes.push(deletePod(pod))
     else if (!isHealthy(set, pod, nowMs)) isWaiting = true
     if (isOrdered && (isWaiting || writes.length > 0)) break
   }
@@ -175,6 +194,17 @@ function isHealthy(set: StatefulSet, pod: Pod, nowMs: number): boolean {
   return pod.metadata.deletionTimestamp === undefined && isAvailable(pod, set.spec.minReadySeconds, nowMs)
 }
 
+/**
+ * Returns the next writes for a missing pod: its claims first, and the pod when they exist. It waits for a claim that
+ * is being deleted.
+ */
+function creationWrites(rollout: StatefulRollout, ordinal: number): readonly Write[] {
+  const { set, findClaim } = rollout
+  const claims = missingClaims(set, `${set.metadata.name}-${ordinal}`, findClaim)
+  if (claims.isLeaving) return []
+  return claims.writes.length > 0 ? claims.writes : [createPod(rollout, ordinal)]
+}
+
 function createPod(rollout: StatefulRollout, ordinal: number): Write {
   const { set, labels } = rollout
   const name = `${set.metadata.name}-${ordinal}`
@@ -183,7 +213,11 @@ function createPod(rollout: StatefulRollout, ordinal: number): Write {
     name,
     generateName: `${set.metadata.name}-`,
     labels: { [labels.podName]: name, [labels.podIndex]: String(ordinal), [revisionHashLabel]: revision },
-    spec: { hostname: name, subdomain: set.spec.serviceName },
+    spec: {
+      hostname: name,
+      subdomain: set.spec.serviceName,
+      ...withClaimedVolumes(set, template.spec['volumes'] as Json | undefined, name),
+    },
   })
   return { verb: 'create', resource: podsResource, object }
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { podSchema } from '../../../../src/controllers/objects/pod.ts'
+import { volumeClaimSchema } from '../../../../src/controllers/objects/volume.ts'
 import { controllerRevisionSchema, statefulSetSchema } from '../../../../src/controllers/workloads/shapes.ts'
 import { planStatefulSet } from '../../../../src/controllers/workloads/stateful-set/plan.ts'
 import { readyStatus, SimulatedCluster } from '../../../helpers/simulated-cluster.ts'
@@ -21,7 +22,9 @@ function startLab(spec: object) {
   const step = () => {
     const revisions = cluster.list('controllerrevisions', (object) => controllerRevisionSchema.parse(object))
     const labels = { podName: 'pod-name', podIndex: 'pod-index', revision: 'hash' }
-    const { writes } = planStatefulSet({ set: set(), pods: pods(), revisions, labels, nowMs: cluster.nowMs })
+    const claims = cluster.list('persistentvolumeclaims', (object) => volumeClaimSchema.parse(object))
+    const findClaim = (name: string) => claims.find(({ metadata }) => metadata.name === name)
+    const { writes } = planStatefulSet({ set: set(), pods: pods(), revisions, findClaim, labels, nowMs: cluster.nowMs })
     cluster.apply(writes)
     return writes
   }
@@ -60,6 +63,55 @@ describe('a StatefulSet', () => {
     const lab = startLab({ replicas: 3, podManagementPolicy: 'Parallel', ordinals: { start: 5 } })
     lab.step()
     assert.deepEqual(lab.names(), ['db-5', 'db-6', 'db-7'])
+  })
+
+  const data = { metadata: { name: 'data' }, spec: { resources: { requests: { storage: '1Gi' } } } }
+
+  test('makes the claims of a pod before the pod, and the pod when they are there', () => {
+    const lab = startLab({ replicas: 1, volumeClaimTemplates: [data, { ...data, metadata: { name: 'log' } }] })
+    const claims = () => lab.cluster.list('persistentvolumeclaims', (object) => volumeClaimSchema.parse(object))
+    lab.step()
+    assert.deepEqual(
+      claims().map(({ metadata }) => metadata.name),
+      ['data-db-0', 'log-db-0'],
+    )
+    assert.deepEqual(claims()[0]?.metadata.labels, { app: 'db' })
+    assert.deepEqual(lab.names(), [])
+    lab.step()
+    assert.deepEqual(lab.names(), ['db-0'])
+    assert.deepEqual(lab.pods()[0]?.spec.volumes, [
+      { name: 'data', claimName: 'data-db-0' },
+      { name: 'log', claimName: 'log-db-0' },
+    ])
+  })
+
+  test('makes no pod while its old claim is being deleted', () => {
+    const lab = startLab({ replicas: 1, volumeClaimTemplates: [data] })
+    lab.step()
+    lab.cluster.patch('persistentvolumeclaims', 'default', 'data-db-0', { metadata: { deletionTimestamp: 'now' } })
+    lab.step()
+    assert.deepEqual(lab.names(), [])
+    lab.cluster.remove('persistentvolumeclaims', 'default', 'data-db-0')
+    lab.step()
+    lab.step()
+    assert.deepEqual(lab.names(), ['db-0'])
+  })
+
+  test('leaves the owners of a claim alone that another controller has', () => {
+    const lab = startLab({
+      replicas: 1,
+      volumeClaimTemplates: [data],
+      persistentVolumeClaimRetentionPolicy: { whenDeleted: 'Delete', whenScaled: 'Retain' },
+    })
+    const owner = { apiVersion: 'v1', kind: 'Other', name: 'o', uid: 'o', controller: true }
+    const metadata = { name: 'data-db-0', namespace: 'default', ownerReferences: [owner] }
+    lab.cluster.add('persistentvolumeclaims', { metadata, spec: {} })
+    lab.settle()
+    const [claim] = lab.cluster.list('persistentvolumeclaims', (object) => volumeClaimSchema.parse(object))
+    assert.deepEqual(
+      claim?.metadata.ownerReferences.map(({ uid }) => uid),
+      ['o'],
+    )
   })
 
   test('ends surplus pods from the highest, one at a time', () => {
