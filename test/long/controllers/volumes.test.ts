@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { after, before, describe, test } from 'node:test'
-import { GarbageCollector } from '../../../../src/controllers/garbage/garbage-collector.ts'
-import { createScheduler } from '../../../../src/controllers/scheduler/scheduler.ts'
-import { createVolumeBinder } from '../../../../src/controllers/volumes/binder.ts'
-import { createEphemeralVolumeController } from '../../../../src/controllers/volumes/ephemeral-controller.ts'
+import { GarbageCollector } from '../../../src/controllers/garbage/garbage-collector.ts'
+import { createScheduler } from '../../../src/controllers/scheduler/scheduler.ts'
+import { createVolumeBinder } from '../../../src/controllers/volumes/binder.ts'
+import { createEphemeralVolumeController } from '../../../src/controllers/volumes/ephemeral-controller.ts'
 import {
   createAttributesClassProtection,
   createClaimProtection,
   createVolumeProtection,
-} from '../../../../src/controllers/volumes/protection.ts'
-import { startTestServer, type TestServer } from '../../../helpers/api-server.ts'
-import { hollowNode, runControllers, workloadControllers } from '../../../helpers/controller-lab.ts'
-import type { AnyObject } from '../../../helpers/simulated-cluster.ts'
-import { untilAsync } from '../../../helpers/until.ts'
+} from '../../../src/controllers/volumes/protection.ts'
+import { startTestServer, type TestServer } from '../../helpers/api-server.ts'
+import { hollowNode, runControllers, workloadControllers } from '../../helpers/controller-lab.ts'
+import type { AnyObject } from '../../helpers/simulated-cluster.ts'
+import { untilAsync } from '../../helpers/until.ts'
 
 const core = '/api/v1/namespaces/default'
 const claims = `${core}/persistentvolumeclaims`
