@@ -37,7 +37,6 @@ const noWebhooks = 'webhook|Webhook|Aggregator|aggregat|CustomResourceFieldSelec
 const notServed = [
   'API priority and fairness',
   'ValidatingAdmissionPolicy',
-  'CSIStorageCapacity',
   // Reads /apis/admissionregistration.k8s.io/v1.
   'locate the groupVersion and a resource within each APIGroup',
 ].join('|')
@@ -54,9 +53,6 @@ const needContainers = [
   'at least two untainted nodes',
   'should not be blocked by dependency circle',
 ].join('|')
-
-/** After each of these tests the suite waits for PersistentVolumeClaims to go, which `platnet server` does not serve (docs/differences.md). */
-const needVolumeClaims = 'StatefulSet Basic StatefulSet functionality'
 
 export const runs: Readonly<Record<string, ConformanceRun>> = {
   beside: {
@@ -80,7 +76,18 @@ export const runs: Readonly<Record<string, ConformanceRun>> = {
     what: 'a kubelet against `platnet server`, with `platnet agent` beside it',
     cluster: { control: 'platnet', plane: 'platnet', nodes: 1 },
     focus: String.raw`\[sig-(network|apps|auth|cli|scheduling|instrumentation)\].*\[Conformance\]`,
-    skip: `${notHere}|${noWebhooks}|${needVolumeClaims}`,
+    skip: `${notHere}|${noWebhooks}`,
+  },
+  volumes: {
+    what: 'kubelet, with the tests of volumes that need no driver, StatefulSets, and containers that join a pod or grow',
+    cluster: { control: 'platnet', plane: 'platnet', nodes: 1 },
+    focus: [
+      String.raw`\[sig-storage\].*\[Conformance\]`,
+      String.raw`\[sig-apps\] StatefulSet`,
+      String.raw`\[sig-storage\] (PVC Protection|PV Protection|Persistent Volume Claim|PersistentVolumes-local.*dir\])`,
+      String.raw`\[sig-node\] (Ephemeral Containers|Pod InPlace Resize)`,
+    ].join('|'),
+    skip: `${notHere}|CSI|Serial|Slow`,
   },
   api: {
     what: '`platnet server` alone: tests that run no container',

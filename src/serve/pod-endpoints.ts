@@ -78,10 +78,22 @@ async function serveLog({ access, readLog }: PodEndpoints, { request, response, 
   }
 }
 
+/** The counts of a request, and the least that a kubelet takes for each. */
+const counts = { tailLines: 0, limitBytes: 1 } as const
+
 function refuseOptions(query: URLSearchParams) {
   const timed = ['timestamps', 'sinceSeconds', 'sinceTime'].find((name) => query.has(name))
-  if (timed === undefined) return undefined
-  return { status: 400, body: `${timed} is not offered: this node keeps the output of pods without times` }
+  if (timed !== undefined)
+    return { status: 400, body: `${timed} is not offered: this node keeps the output of pods without times` }
+  const faults = Object.entries(counts).flatMap(([name, least]) => faultOf(name, query.get(name), least))
+  return faults.length === 0 ? undefined : { status: 400, body: faults.join('; ') }
+}
+
+function faultOf(name: string, text: string | null, least: number): readonly string[] {
+  const isGood = text === null || (/^\d{1,15}$/.test(text) && Number(text) >= least)
+  return isGood
+    ? []
+    : [`${name}: expected a whole number of at least ${least}, found ${JSON.stringify(text.slice(0, 32))}`]
 }
 
 function readOptions(query: URLSearchParams): Omit<PodLogOptions, 'signal'> {

@@ -10,7 +10,7 @@ import { classOf, findVolume, isFor } from '../volumes/match.ts'
 import { matchesTerm } from './node-fit.ts'
 import { type NodeTerm, nodeTerms } from './requirements.ts'
 
-/** What the scheduler knows of volumes in one pass. */
+/** The volumes, claims and classes of one pass of the scheduler. */
 export interface VolumeSources {
   readonly findClaim: (key: string) => VolumeClaim | undefined
   readonly findVolume: (name: string) => Volume | undefined
@@ -21,9 +21,9 @@ export interface VolumeSources {
   readonly names: VolumeNames
 }
 
-/** What the claims of a pod say about its place. */
+/** The nodes that the claims of a pod allow. */
 export interface PodVolumes {
-  /** Why no node can run the pod; undefined where a node may. */
+  /** The reason why no node can run the pod; undefined where a node may. */
   readonly refusal: string | undefined
   /** The reasons against a node; empty where it can reach all volumes. */
   readonly reasonsAgainst: (node: Node) => readonly string[]

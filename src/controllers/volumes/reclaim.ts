@@ -4,7 +4,7 @@ import { describeError } from '../../model/errors.ts'
 import type { VolumeNames } from '../../model/volume-names.ts'
 import type { Volume } from '../objects/volume.ts'
 
-/** What the reclaim policy of a released volume comes to: nothing, a volume that can go, or the reason of a failure. */
+/** The result of the reclaim policy of a released volume: nothing, a volume that can go, or the reason of a failure. */
 export type Reclaimed =
   | { readonly kind: 'kept' }
   | { readonly kind: 'deleted' }

@@ -71,6 +71,29 @@ describe('the log of a pod at an agent', () => {
     assert.deepEqual(await get('/metrics'), [200, 'other'])
   })
 
+  test('is refused for a count that is none, with the name of the option and what was expected', async () => {
+    log = async function* () {
+      yield Buffer.from('never read\n')
+    }
+    const before = asked.length
+    for (const query of [
+      'tailLines=x',
+      'tailLines=-1',
+      'tailLines=',
+      'tailLines=1e9',
+      'limitBytes=0',
+      'limitBytes=1.5',
+    ]) {
+      const [code, text] = await get(`${web}?${query}`)
+      const [name = '', value] = query.split('=')
+      assert.equal(code, 400, query)
+      const least = name === 'tailLines' ? 0 : 1
+      assert.equal(text, `${name}: expected a whole number of at least ${least}, found ${JSON.stringify(value)}`)
+    }
+    assert.equal(asked.length, before)
+    assert.equal((await get(`${web}?tailLines=0&limitBytes=1`))[0], 200)
+  })
+
   test('is empty where nothing was written, and a 400 with words where there is none', async () => {
     log = async function* () {}
     assert.deepEqual(await get(web), [200, ''])
