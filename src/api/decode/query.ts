@@ -39,6 +39,8 @@ const listShape = z.object({
   allowWatchBookmarks: flag.default(false),
   sendInitialEvents: flag.optional(),
   sendTraceparents: flag.default(false),
+  /** For lists alone. This parameter is ours, like `sendTraceparents`. */
+  omitManagedFields: flag.default(false),
 })
 
 /** The options of a list or watch; options that were not given are absent. */

@@ -40,6 +40,7 @@ export function createStateSources(options: StateSourceOptions): readonly Compon
     return new Informer({
       client,
       collection,
+      content: 'unmanaged',
       handler,
       reduce: (json) => handler.readListed(json),
       log: log.child(resource),

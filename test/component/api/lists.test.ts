@@ -28,6 +28,14 @@ describe('lists', () => {
     assert.match(reply.body.items[0].metadata.resourceVersion, /^\d+$/)
   })
 
+  test('managed fields are left out of a list where the client asks so, and no others', async () => {
+    const [whole, without] = [await get(''), await get('?omitManagedFields=true')]
+    assert.equal(whole.body.items[0].metadata.managedFields.length, 1)
+    for (const { metadata } of whole.body.items) delete metadata.managedFields
+    assert.deepEqual(without.body, whole.body)
+    assert.equal((await get('?omitManagedFields=maybe')).code, 400)
+  })
+
   test('all namespaces come by namespace, then name', async () => {
     // The server itself keeps one in kube-system.
     const expected = ['a', 'b', 'c', 'd', 'e', 'extension-apiserver-authentication', 'z']

@@ -27,6 +27,35 @@ describe('a list', () => {
     assert.deepEqual(server.requests, ['/api/v1/services?limit=500', '/api/v1/services?limit=500&continue=x%26y'])
   })
 
+  it('asks for the next page before it has reduced the items of one, and keeps their order', async () => {
+    const namesOf = (letter: string) => Array.from({ length: 40 }, (_, index) => `${letter}${index}`)
+    await using server = await startServer((request, response) => {
+      const isFirst = request.url?.includes('continue') !== true
+      const metadata = { resourceVersion: '7', ...(isFirst && { continue: 'x' }) }
+      sendJson(response, page(namesOf(isFirst ? 'a' : 'b'), metadata))
+    })
+    const requestsAt: number[] = []
+    // Each item fills a slice, so that the event loop turns after it.
+    const reduce = (json: unknown) => {
+      for (const startedMs = performance.now(); performance.now() - startedMs < 4; );
+      requestsAt.push(server.requests.length)
+      return (json as { metadata: { name: string } }).metadata.name
+    }
+    const list = await listPages(clientOf(server), collection, { reduce })
+    assert.deepEqual(list.items, [...namesOf('a'), ...namesOf('b')])
+    assert.equal(requestsAt[39], 2)
+  })
+
+  it('without managed fields asks the server to leave them out, and takes them where it does not', async () => {
+    const items = [{ metadata: { name: 'a', managedFields: [] } }]
+    await using server = await startServer((_, response) =>
+      sendJson(response, { metadata: { resourceVersion: '7' }, items }),
+    )
+    const list = await listPages(clientOf(server), collection, { content: 'unmanaged' })
+    assert.deepEqual(list.items, items)
+    assert.deepEqual(server.requests, ['/api/v1/services?limit=500&omitManagedFields=true'])
+  })
+
   it('starts again when its pages expire, at last without pages', async () => {
     await using server = await startServer((request, response) => {
       if (request.url?.includes('continue') === true) sendJson(response, expired, 410)
