@@ -60,14 +60,15 @@ type OfService = Pick<Frontend, 'externalIps' | 'loadBalancerVips' | 'sourceRang
 /** Returns the size of a port with so many endpoints. */
 export function sizeOf(
   { externalIps, loadBalancerVips, sourceRanges = [], affinity }: OfService,
-  endpoints: Pick<PortSize, 'endpoints' | 'localEndpoints'>,
+  { endpoints, localEndpoints }: Pick<PortSize, 'endpoints' | 'localEndpoints'>,
 ): PortSize {
   return {
     addresses: externalIps.length + loadBalancerVips.length,
     balancers: loadBalancerVips.length,
     sourceRanges: sourceRanges.length,
     hasAffinity: affinity !== undefined,
-    ...endpoints,
+    endpoints,
+    localEndpoints,
   }
 }
 

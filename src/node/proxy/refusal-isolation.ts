@@ -38,6 +38,11 @@ export class RefusalIsolation<Lowered> {
     return isInFlight ? this.#takenBefore.get(service) : this.#parts.table.get(service)
   }
 
+  /** Whether nothing is wanted of a Service, and the kernel has nothing of it either. */
+  isWithout(service: ObjectKey): boolean {
+    return !this.#takenBefore.has(service) && this.#parts.table.get(service) === undefined
+  }
+
   /**
    * Returns what was refused. Throws what the writer threw where no single Service causes the failure; everything then goes out
    * with the next call, whatever that carries.

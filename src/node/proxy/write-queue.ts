@@ -65,6 +65,8 @@ const unwritten = hashItem('unwritten', '')
 export class WriteQueue<Lowered> implements ServiceQueue {
   readonly #parts: WriteQueueParts<Lowered>
   readonly #waiting = new Map<ObjectKey, Waiting<Lowered>>()
+  /** Services of which nothing is to be written, most often as their addresses are of the other family: the next write finishes them. */
+  readonly #absent = new Set<ObjectKey>()
   #order: readonly Waiting<Lowered>[] | undefined
   #maxLines: number = linesPerWrite.first
   #lastTookMs: readonly number[] = []
@@ -97,7 +99,9 @@ export class WriteQueue<Lowered> implements ServiceQueue {
     for (const service of services) {
       const plan = planOf(service)
       const known = this.#waiting.get(service)
-      if (known === undefined || known.plan !== plan) {
+      this.#absent.delete(service)
+      if (plan === undefined && known === undefined && this.#isWithout(service)) this.#absent.add(service)
+      else if (known === undefined || known.plan !== plan) {
         const target = plan && form.lower(plan.frontends, plan.settings)
         const lines = form.countLines(this.#takenOf(service), target)
         this.#waiting.set(service, { service, plan, target, lines, sinceMs: known?.sinceMs ?? nowMs, steps: undefined })
@@ -107,11 +111,17 @@ export class WriteQueue<Lowered> implements ServiceQueue {
     }
   }
 
+  /** A Service that is set aside is written in any case: then it is that no longer. */
+  #isWithout(service: ObjectKey): boolean {
+    return this.#parts.isolation.isWithout(service) && !this.#parts.setAside.has(service)
+  }
+
   holds(service: ObjectKey): boolean {
     return this.#takenOf(service) !== undefined
   }
 
   drop(service: ObjectKey): void {
+    this.#absent.delete(service)
     if (this.#waiting.delete(service)) this.#order = undefined
   }
 
@@ -146,7 +156,14 @@ export class WriteQueue<Lowered> implements ServiceQueue {
     for (const service of [...finished, ...isRefused]) this.#waiting.delete(service)
     this.#order = this.#order?.filter(({ service }) => this.#waiting.has(service))
     const taken = finished.filter((service) => !isRefused.has(service))
-    return { report, finished: taken, refused, returned: taken.filter((service) => this.#parts.setAside.has(service)) }
+    const absent = [...this.#absent]
+    this.#absent.clear()
+    return {
+      report,
+      finished: [...taken, ...absent],
+      refused,
+      returned: taken.filter((service) => this.#parts.setAside.has(service)),
+    }
   }
 
   #wantedBy({ whole, part, partLines }: NextWrite<Waiting<Lowered>>): {

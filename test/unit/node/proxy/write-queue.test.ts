@@ -131,3 +131,32 @@ test('a Service with too many rules is set aside with the reason, keeps its rule
   await until('it is gone', () => node.writer.endpoints().length === 1)
   assert.deepEqual(node.plane.view.status().setAside, [])
 })
+
+const without = wireService('other', '3', { clusterIP: 'fd00::1', clusterIPs: ['fd00::1'], ipFamilies: ['IPv6'] })
+
+test('a Service of the other family alone waits for the first write only, and for the next one when it fails', async (t) => {
+  const node = newNode(t)
+  node.writer.refusals = 1
+  await node.plane.start()
+  node.replace('services', wireService('small', '1', { clusterIP: '10.96.0.1' }), without)
+  node.replace('endpointslices', wireSlice('small-1', 'small', '2'))
+  node.replace('endpoints')
+  await until('the sync after the failed one is made', () => node.appliedRevision() === 1)
+  assert.equal(node.writer.refusals, 0)
+  assert.equal(node.plane.view.freshness().pendingSinceMs, undefined)
+  assert.deepEqual(node.settled.flat().sort(), ['default/other', 'default/small'])
+})
+
+test('a Service that loses its addresses of a family is written, and the next change of it is nothing', async (t) => {
+  const node = newNode(t)
+  await node.plane.start()
+  listSmall(node)
+  await until('the first sync is made', () => node.appliedRevision() === 1)
+  node.upsert('services', wireService('small', '4', { clusterIP: 'fd00::1', clusterIPs: ['fd00::1'] }))
+  await until('it is written', () => node.appliedRevision() === 2)
+  assert.deepEqual(node.writer.endpoints(), [])
+  const writes = node.writer.writes.length
+  node.upsert('services', wireService('small', '5', { clusterIP: 'fd00::2', clusterIPs: ['fd00::2'] }))
+  await until('it is applied', () => node.appliedRevision() === 3)
+  assert.equal(node.writer.writes.length, writes)
+})
