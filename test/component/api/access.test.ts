@@ -81,7 +81,7 @@ describe('access and answers to bad requests', () => {
     assert.match(metrics, /apiserver_request_duration_seconds_count\{verb="POST",.*resource="configmaps".*\} 1/)
     assert.match(metrics, /apiserver_current_inflight_requests\{request_kind="mutating"\} 0/)
     assert.doesNotMatch(metrics, /no\/such/)
-    assert.match((await server.call('GET', '/version')).body.gitVersion, /^v1\.32\./)
+    assert.match((await server.call('GET', '/version')).body.gitVersion, /^v1\.34\./)
   })
 
   test('an unknown path is a 404 Status', async () => {
