@@ -6,7 +6,7 @@ import { listKindOf, type Resource } from '../resources/resource.ts'
 import { notAcceptable } from '../status.ts'
 import { toMetadataText, typeMetaOf } from './partial-metadata.ts'
 import { toProtobuf } from './protobuf.ts'
-import { toTable, toTableParts } from './table.ts'
+import { type TableOptions, toTable, toTableParts } from './table.ts'
 import { toYaml, toYamlItem } from './yaml.ts'
 
 export interface EncodedAnswer {
@@ -121,7 +121,7 @@ function itemMetadata(document: ApiDocument | undefined): JsonObject {
 export function tableEventObject(
   resource: Resource,
   document: ApiDocument,
-  options: { readonly now: Date; readonly hasColumns: boolean; readonly form: TableForm },
+  options: Omit<TableOptions, 'metadata'>,
 ): JsonObject {
   return toTable(resource, [document], { ...options, metadata: itemMetadata(document) })
 }

@@ -36,6 +36,8 @@ export interface TableOptions {
   /** Whether the Table holds column definitions: in a watch only the first event does. */
   readonly hasColumns: boolean
   readonly form: TableForm
+  /** Whether the object is that of a bookmark: it has metadata alone, so its cells are null. */
+  readonly isBookmark?: boolean
 }
 
 /** Returns a meta.k8s.io/v1 Table: the form that `kubectl get` prints without knowledge of the kind. */
@@ -66,8 +68,12 @@ function tableHead(columns: readonly Column[], { metadata, hasColumns }: TableOp
   return { kind: 'Table', apiVersion: 'meta.k8s.io/v1', metadata, columnDefinitions }
 }
 
-function toRow(columns: readonly Column[], document: ApiDocument, { now, form }: TableOptions): JsonObject {
-  return { cells: columns.map(({ cell }) => cell(document, now)), object: rowObject(document, form) }
+function toRow(columns: readonly Column[], document: ApiDocument, options: TableOptions): JsonObject {
+  const { now, form, isBookmark = false } = options
+  return {
+    cells: columns.map(({ cell }) => (isBookmark ? null : cell(document, now))),
+    object: rowObject(document, form),
+  }
 }
 
 function rowObject(document: ApiDocument, form: TableForm): JsonObject | null {

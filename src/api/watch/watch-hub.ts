@@ -83,13 +83,13 @@ export class WatchHub {
     const source = this.#subscribe({ resource: target.resource, selection, prefix, after }, stream, writer)
     if (source === undefined) return
     stream.onClose(() => source.close())
-    this.#keepTime(request, stream, source)
+    this.#keepTime(options, stream, source, writer)
     const slice = new TimeSlice()
     for (const entry of initial?.entries ?? []) {
       await writer.writeInitial(entry)
       if (slice.spent) await slice.pause()
     }
-    if (options.sendInitialEvents) await stream.sendInitial(bookmarkText(request, after, initialEventsEnd))
+    if (options.sendInitialEvents) await stream.sendInitial(writer.bookmark(after, initialEventsEnd))
     stream.goLive()
   }
 
@@ -156,10 +156,9 @@ export class WatchHub {
   }
 
   /** Sends bookmarks and ends the watch in time. A bookmark holds this watch's revision, which is behind the store's during a long replay. */
-  #keepTime(request: WatchRequest, stream: WatchStream, source: StoreWatch): void {
-    const { options } = request
+  #keepTime(options: ListOptions, stream: WatchStream, source: StoreWatch, writer: EventWriter): void {
     const bookmark = () => {
-      if (options.allowWatchBookmarks) stream.send(new WatchLine(bookmarkText(request, source.revision)))
+      if (options.allowWatchBookmarks) stream.send(new WatchLine(writer.bookmark(source.revision)))
     }
     const interval = setInterval(bookmark, bookmarkIntervalMs)
     const timeout = setTimeout(() => {
@@ -212,6 +211,19 @@ class EventWriter {
     this.#stream.send(this.#line(type, event))
   }
 
+  /** Returns a bookmark in the form that the client requested: an object that has a revision and nothing else. */
+  bookmark(revision: number, metadata: object = {}): string {
+    const { target, representation } = this.#request
+    const document = {
+      ...typeMetaOf(target.resource, representation === 'metadata'),
+      metadata: { resourceVersion: String(revision), ...metadata },
+    }
+    return eventText(
+      'BOOKMARK',
+      isTable(representation) ? this.#tableText(document, representation, true) : JSON.stringify(document),
+    )
+  }
+
   #line(type: WatchEventType, event: SharedEvent): WatchLine {
     const { representation, options } = this.#request
     if (!isTable(representation))
@@ -219,20 +231,12 @@ class EventWriter {
     return new WatchLine(eventText(type, this.#tableText(event.documentFor(type), representation)))
   }
 
-  #tableText(document: ReturnType<SharedEvent['documentFor']>, form: TableForm): string {
+  #tableText(document: ReturnType<SharedEvent['documentFor']>, form: TableForm, isBookmark = false): string {
     const hasColumns = this.#isFirst
     this.#isFirst = false
     const { resource } = this.#request.target
-    return JSON.stringify(tableEventObject(resource, document, { now: this.#now(), hasColumns, form }))
+    return JSON.stringify(tableEventObject(resource, document, { now: this.#now(), hasColumns, form, isBookmark }))
   }
-}
-
-function bookmarkText({ target, representation }: WatchRequest, revision: number, metadata: object = {}): string {
-  const object = {
-    ...typeMetaOf(target.resource, representation === 'metadata'),
-    metadata: { resourceVersion: String(revision), ...metadata },
-  }
-  return eventText('BOOKMARK', JSON.stringify(object))
 }
 
 /** Returns the failure of a watch. A future revision can only come from another store: the client must list again, as after a compaction. */

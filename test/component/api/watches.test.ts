@@ -241,6 +241,27 @@ describe('watches', () => {
     await events.return(undefined)
   })
 
+  test('a bookmark of a Table watch is a Table of one row', async () => {
+    await newNamespace()
+    await create('a')
+    const query = 'watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true'
+    const accept = 'application/json;as=Table;v=v1;g=meta.k8s.io'
+    for (const more of ['', '&labelSelector=none%3Dsuch']) {
+      const headers = { accept, authorization: `Bearer ${testToken}` }
+      const events = server.watch(`${collection}?${query}${more}`, headers)
+      const seen = await take(events, more === '' ? 2 : 1)
+      const { type, object } = seen.at(-1) ?? {}
+      assert.deepEqual([type, object.kind, object.apiVersion], ['BOOKMARK', 'Table', 'meta.k8s.io/v1'])
+      assert.deepEqual(
+        object.rows.map((row: { object: { metadata: object } }) => row.object.metadata),
+        [{ ...object.metadata, annotations: { 'k8s.io/initial-events-end': 'true' } }],
+      )
+      // The first event names the columns, whatever it is.
+      assert.equal(object.columnDefinitions === null, more === '')
+      await events.return(undefined)
+    }
+  })
+
   test('a watch of metadata alone has no content in any event, bookmarks too', async () => {
     await newNamespace()
     await create('a')
