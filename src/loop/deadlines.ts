@@ -2,6 +2,9 @@
 export interface TimedJob {
   /** When it is late, by `performance.now()`; set by `Deadlines`. */
   deadlineMs: number
+  /** The jobs before and after it in its queue; set by `Deadlines`. */
+  earlier?: TimedJob | undefined
+  later?: TimedJob | undefined
   /** Called once if the job was not removed in time. */
   onLate(): void
 }
@@ -24,10 +27,14 @@ export class Deadlines {
   }
 }
 
-/** Jobs of one duration, so that the order in which they came is the order of their deadlines. */
+/**
+ * Jobs of one duration, so that the order in which they came is the order of their deadlines. They are linked to each other: a set would leave
+ * garbage for thousands of jobs a second.
+ */
 class DeadlineQueue {
   readonly #durationMs: number
-  readonly #jobs = new Set<TimedJob>()
+  #first: TimedJob | undefined
+  #last: TimedJob | undefined
   #timer: NodeJS.Timeout | undefined
 
   constructor(durationMs: number) {
@@ -36,12 +43,23 @@ class DeadlineQueue {
 
   add(job: TimedJob): void {
     job.deadlineMs = performance.now() + this.#durationMs
-    this.#jobs.add(job)
+    job.earlier = this.#last
+    if (this.#last === undefined) this.#first = job
+    else this.#last.later = job
+    this.#last = job
     this.#timer ??= this.#wait(this.#durationMs)
   }
 
+  /** Does nothing for a job that is not in the queue. */
   remove(job: TimedJob): void {
-    this.#jobs.delete(job)
+    const { earlier, later } = job
+    if (earlier === undefined && this.#first !== job) return
+    if (earlier === undefined) this.#first = later
+    else earlier.later = later
+    if (later === undefined) this.#last = earlier
+    else later.earlier = earlier
+    job.earlier = undefined
+    job.later = undefined
   }
 
   #wait(ms: number): NodeJS.Timeout {
@@ -49,13 +67,13 @@ class DeadlineQueue {
   }
 
   #look(): void {
-    for (const job of this.#jobs) {
+    for (let job = this.#first; job !== undefined; job = this.#first) {
       const leftMs = job.deadlineMs - performance.now()
       if (leftMs > 0) {
         this.#timer = this.#wait(leftMs)
         return
       }
-      this.#jobs.delete(job)
+      this.remove(job)
       job.onLate()
     }
     // Last: the loop above finds a job that onLate adds, which must not start a timer of its own.

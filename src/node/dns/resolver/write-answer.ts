@@ -10,7 +10,7 @@ const maxOptBytes = 11 + 512
 export function makeAnswer(query: Query, resolution: Resolution, limit: number): Buffer | undefined {
   if (resolution.kind === 'code') return makeCode(query, resolution.rcode)
   if (resolution.kind === 'silence') return undefined
-  if (resolution.layout.questionName === undefined) return makeCode(query, resolution.layout.rcode)
+  if (!resolution.layout.hasQuestion) return makeCode(query, resolution.layout.rcode)
   const out = Buffer.allocUnsafe(Math.min(limit, resolution.message.length + optLength(query)))
   return out.subarray(0, writeMessage(query, resolution, out, limit))
 }
@@ -25,7 +25,7 @@ export function makeCode(query: Query, rcode: number): Buffer {
 export function writeAnswer(query: Query, resolution: Resolution, out: Buffer, limit: number): number {
   if (resolution.kind === 'code') return writeError(query, out, resolution.rcode)
   if (resolution.kind === 'silence') return 0
-  if (resolution.layout.questionName === undefined) return writeError(query, out, resolution.layout.rcode)
+  if (!resolution.layout.hasQuestion) return writeError(query, out, resolution.layout.rcode)
   return writeMessage(query, resolution, out, limit)
 }
 

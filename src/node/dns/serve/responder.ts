@@ -11,7 +11,6 @@ import { writeAnswer } from '../resolver/write-answer.ts'
 import { readUint16 } from '../wire/bytes.ts'
 import { rcode, recordClass } from '../wire/codes.ts'
 import { maxMessageLength } from '../wire/message.ts'
-import { isUnder } from '../wire/name.ts'
 import { Query, type QueryVerdict } from '../wire/query.ts'
 import { writeError } from '../wire/response.ts'
 import type { SharedTable } from '../zone/layout.ts'
@@ -185,13 +184,13 @@ export class Responder {
   }
 
   /** Finds the block with the longest zone that holds the name. */
-  #route({ name }: Query, { current }: Listener): ActiveBlock | undefined {
+  #route(query: Query, { current }: Listener): ActiveBlock | undefined {
     let best: ActiveBlock | undefined
     let longest = -1
     for (const index of current.blocks) {
       const block = this.#blocks[index]
       for (const zone of block?.settings.zones ?? []) {
-        if (zone.length <= longest || !isUnder(name, zone)) continue
+        if (zone.length <= longest || !query.isUnder(zone)) continue
         longest = zone.length
         best = block
       }

@@ -1,3 +1,4 @@
+import { readUint16 } from './bytes.ts'
 import { recordType } from './codes.ts'
 import type { MessageLayout, RecordLocation } from './message.ts'
 import { foldName, readName, sameName, type WireName } from './name.ts'
@@ -14,11 +15,13 @@ export interface AliasEnd {
 const pointerToQuestion = 0xc000 | headerLength
 
 /** Follows the aliases of an answer. A name that is only a pointer to the question is not decoded. Throws DnsFormatError. */
-export function followAliases(message: Buffer, { questionName, questionType, records }: MessageLayout): AliasEnd {
-  if (questionName === undefined) return { isLoop: false, isAnswered: records.some(isAnswer) }
+export function followAliases(message: Buffer, layout: MessageLayout): AliasEnd {
+  const { questionType, records } = layout
+  if (!records.some(isAlias)) return hasPlainAnswer(message, layout) ? plainAnswer : noAnswer
+  const { questionName } = layout
+  if (questionName === undefined) return plainAnswer
   const isAnsweredAt = (end: WireName) =>
     records.some((record) => isAnswer(record) && isWanted(record, questionType) && isOwnedBy(message, record, end))
-  if (!records.some(isAlias)) return { isLoop: false, isAnswered: isAnsweredAt(questionName) }
   const aliases = readAliases(message, records)
   let end = questionName
   const passed = new Set<string>()
@@ -30,6 +33,24 @@ export function followAliases(message: Buffer, { questionName, questionType, rec
   }
   return { isLoop: false, isAnswered: isAnsweredAt(end) }
 }
+
+const plainAnswer: AliasEnd = { isLoop: false, isAnswered: true }
+const noAnswer: AliasEnd = { isLoop: false, isAnswered: false }
+
+/** Returns whether a message without aliases answers its question. Most owners are pointers to the question: they take no decoding. */
+function hasPlainAnswer(message: Buffer, layout: MessageLayout): boolean {
+  const { hasQuestion, questionType, records } = layout
+  for (const record of records) {
+    if (!isAnswer(record)) continue
+    if (!hasQuestion) return true
+    if (!isWanted(record, questionType)) continue
+    const isPointer = readUint16(message, record.start) === pointerToQuestion
+    if (isPointer || isOwnedBy(message, record, layout.questionName ?? noName)) return true
+  }
+  return false
+}
+
+const noName: WireName = Buffer.alloc(0)
 
 function isAnswer({ section }: RecordLocation): boolean {
   return section === 'answer'

@@ -34,7 +34,8 @@ export interface MessageLayout {
   /** The upper 8 bits of the rcode, from the OPT record; 0 without one. */
   readonly extendedRcode: number
   readonly questionEnd: number
-  /** The name in wire form, a view of the message; undefined where the message has no question. */
+  readonly hasQuestion: boolean
+  /** The name in wire form; undefined where the message has no question. */
   readonly questionName: WireName | undefined
   readonly questionType: number
   readonly questionClass: number
@@ -49,46 +50,69 @@ export function readLayout(message: Buffer, length: number): MessageLayout {
   if (length < headerLength) throw new DnsFormatError('short', `a message of ${length} bytes`)
   const questions = readUint16(message, 4)
   if (questions > 1) throw new DnsFormatError('rdata', `${questions} questions in a message`)
-  const question = questions === 1 ? readQuestion(message, length) : undefined
-  const questionEnd = question?.end ?? headerLength
-  const records = findRecords(message, length, questionEnd)
-  return {
-    id: readUint16(message, 0),
-    flags: readUint16(message, 2),
-    rcode: readUint16(message, 2) & 0xf,
-    extendedRcode: (optOf(records)?.ttl ?? 0) >>> 24,
-    questionEnd,
-    questionName: question?.name,
-    questionType: question?.type ?? 0,
-    questionClass: question?.class ?? 0,
-    records,
+  return new FoundLayout(message, length, questions === 1)
+}
+
+/** The layout that `readLayout` finds. Its name is decoded when it is asked for: most messages are passed on without it. */
+class FoundLayout implements MessageLayout {
+  readonly id: number
+  readonly flags: number
+  readonly rcode: number
+  readonly extendedRcode: number
+  readonly hasQuestion: boolean
+  readonly questionEnd: number
+  readonly questionType: number
+  readonly questionClass: number
+  readonly records: readonly RecordLocation[]
+  readonly #message: Buffer
+
+  constructor(message: Buffer, length: number, hasQuestion: boolean) {
+    this.#message = message
+    this.id = readUint16(message, 0)
+    this.flags = readUint16(message, 2)
+    this.rcode = this.flags & 0xf
+    this.hasQuestion = hasQuestion
+    const nameEnd = hasQuestion ? findNameEnd(message, length) : headerLength
+    this.questionEnd = hasQuestion ? nameEnd + 4 : headerLength
+    this.questionType = hasQuestion ? readUint16(message, nameEnd) : 0
+    this.questionClass = hasQuestion ? readUint16(message, nameEnd + 2) : 0
+    this.records = findRecords(message, length, this.questionEnd)
+    this.extendedRcode = (optOf(this.records)?.ttl ?? 0) >>> 24
+  }
+
+  get questionName(): WireName | undefined {
+    return this.hasQuestion ? readName(this.#message, headerLength, this.questionEnd).name : undefined
   }
 }
 
 function optOf(records: readonly RecordLocation[]): RecordLocation | undefined {
-  return records.find(({ type }) => type === recordType.OPT)
+  for (const record of records) if (record.type === recordType.OPT) return record
+  return undefined
 }
 
-function readQuestion(message: Buffer, length: number) {
-  const { name, next } = readQuestionName(message, length)
-  if (next + 4 > length) throw new DnsFormatError('short', 'the question has no type or class')
-  return { name, type: readUint16(message, next), class: readUint16(message, next + 2), end: next + 4 }
+/** Returns the end of the question's name. A pointer in it can only lead into the header. */
+function findNameEnd(message: Buffer, length: number): number {
+  const plain = skipPlainName(message, headerLength, length)
+  const end = plain === -1 ? readName(message, headerLength, length).next : plain
+  if (end + 4 > length) throw new DnsFormatError('short', 'the question has no type or class')
+  return end
 }
 
-/** Returns a view of the message, unless the name has a pointer, which can only lead into the header. */
-function readQuestionName(message: Buffer, length: number) {
-  const next = skipPlainName(message, headerLength, length)
-  return next === -1 ? readName(message, headerLength, length) : { name: message.subarray(headerLength, next), next }
-}
+/** The bytes of the least record: the root, and the fixed fields. */
+const leastRecordBytes = 11
 
 function findRecords(message: Buffer, length: number, from: number): readonly RecordLocation[] {
-  const records: RecordLocation[] = []
+  const counts = readUint16(message, 6) + readUint16(message, 8) + readUint16(message, 10)
+  // An array that grows would first have room for 17.
+  const records = new Array<RecordLocation>(Math.min(counts, Math.ceil(length / leastRecordBytes)))
   let at = from
+  let found = 0
   for (let index = 0; index < sections.length; index++) {
     const count = readUint16(message, 6 + 2 * index)
     for (let number = 0; number < count; number++) {
       const location = findRecord(message, length, at, sections[index] ?? 'answer')
-      records.push(location)
+      records[found] = location
+      found += 1
       at = location.end
     }
   }
@@ -118,10 +142,9 @@ function findRecord(message: Buffer, length: number, start: number, section: Sec
 
 /** Returns whether every name in the records can be decoded. `readLayout` skips owners and data, whose pointers may lead nowhere or to themselves. */
 export function hasReadableNames(message: Buffer, { records }: MessageLayout): boolean {
-  return records.every(
-    ({ start, type, dataAt, end }) =>
-      isReadableName(message, start, message.length) && isReadableData(message, dataAt, end, type),
-  )
+  for (const { start, type, dataAt, end } of records)
+    if (!isReadableName(message, start, message.length) || !isReadableData(message, dataAt, end, type)) return false
+  return true
 }
 
 /** A decoded message. Its records have memory of their own and no pointers; OPT records are left out. */

@@ -217,22 +217,21 @@ export function foldName(name: Uint8Array): WireName {
 
 /** Returns whether two names are equal in any case (RFC 4343). */
 export function sameName(a: Uint8Array, b: Uint8Array): boolean {
-  return a.length === b.length && endsAlike(a, b)
+  return a.length === b.length && isAlikeAt(a, 0, b)
 }
 
-/** Returns whether `name` is `zone` or below it. */
-export function isUnder(name: Uint8Array, zone: Uint8Array): boolean {
-  const rest = name.length - zone.length
-  if (rest < 0) return false
-  let at = 0
-  while (at < rest) at += (name[at] ?? 0) + 1
-  return at === rest && endsAlike(name, zone)
+/** Returns whether `name` is `zone` or below it. The name may stand in other bytes, from `start` to `end`. */
+export function isUnder(name: Uint8Array, zone: Uint8Array, start = 0, end = name.length): boolean {
+  const tailAt = end - zone.length
+  if (tailAt < start) return false
+  let at = start
+  while (at < tailAt) at += (name[at] ?? 0) + 1
+  return at === tailAt && isAlikeAt(name, tailAt, zone)
 }
 
-function endsAlike(name: Uint8Array, tail: Uint8Array): boolean {
-  const skip = name.length - tail.length
+function isAlikeAt(name: Uint8Array, tailAt: number, tail: Uint8Array): boolean {
   for (let at = 0; at < tail.length; at++) {
-    if (foldByte(name[skip + at] ?? 0) !== foldByte(tail[at] ?? 0)) return false
+    if (foldByte(name[tailAt + at] ?? 0) !== foldByte(tail[at] ?? 0)) return false
   }
   return true
 }

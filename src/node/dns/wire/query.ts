@@ -1,6 +1,6 @@
 import { readUint16, writeUint16 } from './bytes.ts'
 import { ednsOption, flag, recordType } from './codes.ts'
-import { maxNameLength, skipName, skipPlainName } from './name.ts'
+import { isUnder, maxNameLength, skipName, skipPlainName } from './name.ts'
 
 /**
  * The verdict on a message of a client. `ok`: a question to answer; `drop`: no answer, because it is an answer itself
@@ -161,6 +161,11 @@ export class Query {
       at = end
     }
     return undefined
+  }
+
+  /** Returns whether the question's name is `zone` or below it. Allocates nothing. */
+  isUnder(zone: Uint8Array): boolean {
+    return isUnder(this.bytes, zone, headerLength, this.nameEnd)
   }
 
   /** The question's name in wire form and in its original case: a view, not a copy. */

@@ -1,7 +1,7 @@
 import { type Ip, ipFamily, parseIp } from '../../../model/ip.ts'
 import { readUint16, readUint32, writeUint16, writeUint32 } from '../wire/bytes.ts'
 import { flag, rcode, recordClass, recordType } from '../wire/codes.ts'
-import { foldByte, isUnder, skipName } from '../wire/name.ts'
+import { foldByte, skipName } from '../wire/name.ts'
 import { headerLength, optLength, type Query, writeOpt } from '../wire/query.ts'
 import { addressData, type DnsRecord, makeRecord } from '../wire/record.ts'
 import { startReply, writeError } from '../wire/response.ts'
@@ -179,14 +179,15 @@ export class AnswerTable {
     const address = this.#podAddress(query)
     if (address !== undefined) return this.#writePod(query, zone, address, out)
     if (!this.synced) return this.#writeSoa(query, zone, out, { rcode: rcode.SERVFAIL, section: 'authority' })
-    if (this.#zones[zone]?.fallthrough.some((name) => isUnder(query.name, name))) return noAnswer.nextPlugin
+    if (this.#zones[zone]?.fallthrough.some((name) => query.isUnder(name))) return noAnswer.nextPlugin
     return this.#writeSoa(query, zone, out, { rcode: rcode.NXDOMAIN, section: 'authority' })
   }
 
   /** Returns the index of the smallest zone that holds the name, or -1. Zones are sorted by length, the longest first. */
   #zoneOf(query: Query): number {
-    const { name } = query
-    return this.#zones.findIndex((zone) => isUnder(name, zone.name))
+    for (let index = 0; index < this.#zones.length; index += 1)
+      if (query.isUnder(this.#zones[index]?.name ?? query.name)) return index
+    return -1
   }
 
   /** Returns the address in a Pod's name (`10-244-0-7.default.pod`), where Pods are not verified. */

@@ -1,7 +1,7 @@
 import { followAliases } from '../../wire/aliases.ts'
 import { readUint32, writeUint32 } from '../../wire/bytes.ts'
 import { flag, rcode, recordType } from '../../wire/codes.ts'
-import type { MessageLayout, RecordLocation } from '../../wire/message.ts'
+import { type MessageLayout, type RecordLocation, readLayout } from '../../wire/message.ts'
 import { isUnder } from '../../wire/name.ts'
 import type { CacheSettings, CacheSide } from './settings.ts'
 
@@ -23,8 +23,7 @@ export function lifetimeOf(
   settings: CacheSettings,
   nowSeconds: number,
 ): Lifetime | undefined {
-  if ((layout.flags & flag.TC) !== 0 || layout.questionName === undefined || layout.extendedRcode !== 0)
-    return undefined
+  if ((layout.flags & flag.TC) !== 0 || !layout.hasQuestion || layout.extendedRcode !== 0) return undefined
   if (layout.questionType === recordType.AXFR || layout.questionType === recordType.IXFR) return undefined
   if (isFailure(layout.rcode) && settings.servfailMs > 0) return { kind: 'denial', ms: settings.servfailMs }
   if (layout.rcode !== rcode.NXDOMAIN && layout.rcode !== rcode.NOERROR) return undefined
@@ -78,26 +77,28 @@ export function boundTtls(
   layout: MessageLayout,
   { minTtlSeconds, maxTtlSeconds }: CacheSide,
 ): MessageLayout {
-  const isWithin = ({ type, ttl }: RecordLocation) =>
-    type === recordType.OPT || (ttl >= minTtlSeconds && ttl <= maxTtlSeconds)
-  if (layout.records.every(isWithin)) return layout
-  const records = layout.records.map((record) => {
-    if (isWithin(record)) return record
-    const ttl = Math.min(maxTtlSeconds, Math.max(minTtlSeconds, record.ttl))
-    writeUint32(message, record.ttlAt, ttl)
-    return { ...record, ttl }
-  })
-  return { ...layout, records }
+  let isChanged = false
+  for (const { type, ttl, ttlAt } of layout.records) {
+    if (type === recordType.OPT || (ttl >= minTtlSeconds && ttl <= maxTtlSeconds)) continue
+    writeUint32(message, ttlAt, Math.min(maxTtlSeconds, Math.max(minTtlSeconds, ttl)))
+    isChanged = true
+  }
+  return isChanged ? readLayout(message, message.length) : layout
 }
 
 function bounded(
   kind: CacheKind,
   seconds: number | undefined,
-  { questionName }: MessageLayout,
+  layout: MessageLayout,
   side: CacheSide,
 ): Lifetime | undefined {
-  if (seconds === undefined || questionName === undefined) return undefined
-  if (side.disabledZones.some((zone) => isUnder(questionName, zone))) return undefined
+  if (seconds === undefined || isDisabled(layout, side)) return undefined
   const held = Math.min(side.maxTtlSeconds, Math.max(side.minTtlSeconds, seconds))
   return held > 0 ? { kind, ms: held * 1000 } : undefined
+}
+
+function isDisabled(layout: MessageLayout, { disabledZones }: CacheSide): boolean {
+  if (disabledZones.length === 0) return false
+  const { questionName } = layout
+  return questionName !== undefined && disabledZones.some((zone) => isUnder(questionName, zone))
 }

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Series } from '../../metrics/series.ts'
-import { isUnder } from '../../wire/name.ts'
+import type { Query } from '../../wire/query.ts'
 import type { ForwardList } from '../forward/forward-list.ts'
 import type { KeepAnswer, Resolution, ResolverHandler, ResolverNext, ResolverQuestion } from '../resolver-handler.ts'
 import { AnswerCache, isUsableStale } from './answer-cache.ts'
@@ -37,7 +37,7 @@ export class CacheResolverHandler implements ResolverHandler {
 
   resolve(question: ResolverQuestion, next: ResolverNext): Resolution | undefined {
     const { query, key } = question
-    if (!this.#takes(query.name)) return next(question)
+    if (!this.#takes(query)) return next(question)
     const nowMs = performance.now()
     const cached = this.answers.find(key, nowMs)
     if (cached !== undefined && cached.expiresAtMs > nowMs) return this.#hit(question, next, cached, nowMs)
@@ -45,8 +45,8 @@ export class CacheResolverHandler implements ResolverHandler {
     return cached === undefined ? next(question, this.#keep) : this.#resolveExpired(question, next, cached, nowMs)
   }
 
-  #takes(name: Uint8Array): boolean {
-    for (const zone of this.#plugin.zones) if (isUnder(name, zone)) return true
+  #takes(query: Query): boolean {
+    for (const zone of this.#plugin.zones) if (query.isUnder(zone)) return true
     return false
   }
 
@@ -69,7 +69,7 @@ export class CacheResolverHandler implements ResolverHandler {
   }
 
   #prefetch(question: ResolverQuestion, next: ResolverNext): void {
-    if (this.#forwards.find(question.query.name) === undefined) return
+    if (this.#forwards.find(question.query) === undefined) return
     this.answers.counts.prefetches += 1
     void askAsServer(question, next, this.#keep)
   }
@@ -83,7 +83,7 @@ export class CacheResolverHandler implements ResolverHandler {
     const serveStale = this.#serveStaleOf(expired, nowMs)
     if (serveStale === undefined && !isUsableStale(expired, nowMs)) return next(question, this.#keep)
     if (serveStale !== undefined && failedRecently(expired, serveStale, nowMs)) return this.#giveStale(expired)
-    const isDown = this.#forwards.find(question.query.name)?.forwarder.allDown === true
+    const isDown = this.#forwards.find(question.query)?.forwarder.allDown === true
     if (isDown || serveStale?.mode === 'immediate') {
       void this.#renew(question, next, expired)
       return this.#giveStale(expired)

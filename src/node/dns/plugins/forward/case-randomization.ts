@@ -2,7 +2,7 @@ import { readUint16 } from '../../wire/bytes.ts'
 import { rcode } from '../../wire/codes.ts'
 import type { MessageLayout } from '../../wire/message.ts'
 import { isUnder, skipName, skipPlainName } from '../../wire/name.ts'
-import { headerLength } from '../../wire/query.ts'
+import { headerLength, type Query } from '../../wire/query.ts'
 import type { RandomNumbers } from './random-numbers.ts'
 
 /** After this time an upstream that did not keep the case is tried again. */
@@ -101,11 +101,13 @@ export function isEcho(asked: Buffer, reply: Buffer): boolean {
 }
 
 /** Restores the client's case in the question, and in owners that are that name or an end of it. */
-export function restoreCase(message: Buffer, layout: MessageLayout, name: Uint8Array): void {
-  if (layout.questionName === undefined) return
-  message.set(name, headerLength)
+export function restoreCase(message: Buffer, layout: MessageLayout, { bytes, nameEnd, name }: Query): void {
+  if (!layout.hasQuestion) return
+  for (let at = headerLength; at < nameEnd; at += 1) message[at] = bytes[at] ?? 0
   for (const { start } of layout.records) {
-    if ((message[start] ?? 0) >= 0xc0) continue
+    const first = message[start] ?? 0
+    // A pointer, or the root.
+    if (first >= 0xc0 || first === 0) continue
     const end = skipName(message, start, message.length)
     const owner = message.subarray(start, end)
     if (owner.length > 1 && owner.at(-1) === 0 && isUnder(name, owner))

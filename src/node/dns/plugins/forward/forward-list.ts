@@ -2,7 +2,6 @@ import { describeError } from '../../../../model/errors.ts'
 import { type Span, silentSpan } from '../../../../observe/tracing/tracer.ts'
 import { rcode, rcodeName } from '../../wire/codes.ts'
 import type { MessageLayout } from '../../wire/message.ts'
-import { isUnder } from '../../wire/name.ts'
 import type { Query } from '../../wire/query.ts'
 import type { UpstreamAnswer } from '../resolver-handler.ts'
 import { type AnswerSink, type ForwardedQuery, Forwarder } from './forwarder.ts'
@@ -48,8 +47,9 @@ export class ForwardList {
   }
 
   /** Finds the first `forward` that takes the name. */
-  find(name: Uint8Array): ActiveForward | undefined {
-    return this.#forwards.find(({ rule }) => takes(rule, name))
+  find(query: Query): ActiveForward | undefined {
+    for (const forward of this.#forwards) if (takes(forward.rule, query)) return forward
+    return undefined
   }
 
   /** Asks the first `forward`, then those after it while an answer is left to the next one. The sink receives the answer or an UpstreamError. */
@@ -70,7 +70,7 @@ export class ForwardList {
     let answer = await askOne(current, asked)
     for (const next of this.#forwards.slice(this.#forwards.indexOf(first) + 1)) {
       if (!isForNext(current.rule, answer.layout)) break
-      if (!takes(next.rule, asked.query.name)) continue
+      if (!takes(next.rule, asked.query)) continue
       current = next
       answer = await askOne(current, asked)
     }
@@ -96,8 +96,8 @@ function askOne({ forwarder }: ActiveForward, asked: ForwardedQuery): Promise<Up
   return new Promise((onAnswer, onFailure) => forwarder.ask(asked, { onAnswer, onFailure }))
 }
 
-function takes({ from, except }: ForwardRule, name: Uint8Array): boolean {
-  return isUnder(name, from) && !except.some((zone) => isUnder(name, zone))
+function takes({ from, except }: ForwardRule, query: Query): boolean {
+  return query.isUnder(from) && !except.some((zone) => query.isUnder(zone))
 }
 
 function isForNext({ next, nextOnNodata }: ForwardRule, { rcode: code, records }: MessageLayout): boolean {

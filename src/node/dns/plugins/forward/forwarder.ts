@@ -6,7 +6,7 @@ import type { UpstreamAnswer } from '../resolver-handler.ts'
 import { restoreCase } from './case-randomization.ts'
 import type { ReplySink } from './pending-queries.ts'
 import type { ForwardSettings } from './settings.ts'
-import { Upstream, type UpstreamEvents } from './upstream.ts'
+import { type QueryMaker, Upstream, type UpstreamEvents } from './upstream.ts'
 import { readUpstreamAnswer } from './upstream-answer.ts'
 import { UpstreamError } from './upstream-error.ts'
 import { UpstreamOrder } from './upstream-order.ts'
@@ -55,12 +55,7 @@ export class Forwarder {
     } catch (error) {
       return void sink.onFailure(error)
     }
-    new Attempts(forwarded, sink, {
-      candidates,
-      most: this.#attempts(candidates),
-      overTcp: this.#settings.forceTcp || (forwarded.overTcp && !this.#settings.preferUdp),
-      failover: this.#settings.failover,
-    }).start()
+    new Attempts(forwarded, sink, this.#settings).start(candidates, this.#attempts(candidates))
   }
 
   close(): void {
@@ -68,7 +63,6 @@ export class Forwarder {
   }
 
   #usable(): readonly Upstream[] {
-    const isUsable = ({ disabledBecause }: Upstream) => disabledBecause === undefined
     return this.upstreams.every(isUsable) ? this.upstreams : this.upstreams.filter(isUsable)
   }
 
@@ -97,36 +91,39 @@ export class Forwarder {
   }
 }
 
-interface AttemptSettings {
-  /** The upstreams in the order in which they are asked. */
-  readonly candidates: readonly Upstream[]
-  /** How many attempts the query gets. */
-  readonly most: number
-  readonly overTcp: boolean
-  readonly failover: ForwardSettings['failover']
+function isUsable({ disabledBecause }: Upstream): boolean {
+  return disabledBecause === undefined
 }
 
 /** The attempts of one query. Each ends as a sink, without promises: thousands of queries a second pass here. */
-class Attempts implements ReplySink {
+class Attempts implements ReplySink, QueryMaker {
   readonly #forwarded: ForwardedQuery
   readonly #sink: AnswerSink
-  readonly #settings: AttemptSettings
+  readonly #settings: ForwardSettings
   readonly #deadlineMs = performance.now() + totalTimeoutMs
-  readonly #make = (withEdns: boolean) => makeUpstreamQuery(this.#forwarded.query, withEdns)
+  #candidates: readonly Upstream[] = []
+  #most = 0
   #made = 0
   #span: Span | undefined
   #failure: unknown
   /** The last answer that is for another upstream. */
   #unwanted: UpstreamAnswer | undefined
 
-  constructor(forwarded: ForwardedQuery, sink: AnswerSink, settings: AttemptSettings) {
+  constructor(forwarded: ForwardedQuery, sink: AnswerSink, settings: ForwardSettings) {
     this.#forwarded = forwarded
     this.#sink = sink
     this.#settings = settings
   }
 
-  start(): void {
+  /** Asks the upstreams in this order, at most `most` times. */
+  start(candidates: readonly Upstream[], most: number): void {
+    this.#candidates = candidates
+    this.#most = most
     this.#askNext()
+  }
+
+  makeQuery(withEdns: boolean): Buffer {
+    return makeUpstreamQuery(this.#forwarded.query, withEdns)
   }
 
   onReply(reply: Buffer): void {
@@ -153,20 +150,22 @@ class Attempts implements ReplySink {
   }
 
   #askNext(): void {
-    const { candidates, most } = this.#settings
+    const candidates = this.#candidates
     const made = this.#made
     const upstream = candidates[made % candidates.length]
-    if (upstream === undefined || made >= most || performance.now() >= this.#deadlineMs) return void this.#giveUp()
+    if (upstream === undefined || made >= this.#most || performance.now() >= this.#deadlineMs)
+      return void this.#giveUp()
     this.#made += 1
     if (made < 2 * candidates.length) this.#ask(upstream)
     else setTimeout(() => this.#ask(upstream), furtherAttemptAfterMs)
   }
 
   #ask(upstream: Upstream): void {
-    const { span } = this.#forwarded
+    const { span, overTcp } = this.#forwarded
     if (span.isRecorded)
       this.#span = span.child('ask upstream', { kind: 'client', attributes: { 'server.address': upstream.name } })
-    upstream.ask(this.#make, this.#settings.overTcp, this)
+    const { forceTcp, preferUdp } = this.#settings
+    upstream.ask(this, forceTcp || (overTcp && !preferUdp), this)
   }
 
   #endSpan(error?: unknown): void {
@@ -175,7 +174,7 @@ class Attempts implements ReplySink {
   }
 
   #give(answer: UpstreamAnswer): void {
-    restoreCase(answer.message, answer.layout, this.#forwarded.query.name)
+    restoreCase(answer.message, answer.layout, this.#forwarded.query)
     this.#sink.onAnswer(answer)
   }
 

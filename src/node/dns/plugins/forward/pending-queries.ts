@@ -57,7 +57,7 @@ export class PendingQueries {
   add(query: Buffer, timeoutMs: number, sink: ReplySink): void {
     const id = this.#freeId()
     writeUint16(query, 0, id)
-    const pending = new PendingQuery(this, { id, query, timeoutMs, sink })
+    const pending = new PendingQuery(this, query, { id, timeoutMs, sink })
     this.#pending.set(id, pending)
     this.#parts.deadlines.add(pending, timeoutMs)
   }
@@ -68,22 +68,22 @@ export class PendingQueries {
     const pending = this.#pending.get(readUint16(bytes, 0))
     if (pending === undefined || !pending.isAnsweredBy(bytes, length)) return false
     this.drop(pending)
-    pending.asked.sink.onReply(copyBytes(bytes, length))
+    pending.sink.onReply(copyBytes(bytes, length))
     return true
   }
 
   drop(pending: PendingQuery): void {
-    this.#pending.delete(pending.asked.id)
-    this.#parts.deadlines.remove(pending, pending.asked.timeoutMs)
+    this.#pending.delete(pending.id)
+    this.#parts.deadlines.remove(pending, pending.timeoutMs)
     if (this.#pending.size === 0) this.#parts.onEmpty?.()
   }
 
   failAll(error: UpstreamError): void {
     const failed = [...this.#pending.values()]
     this.#pending.clear()
-    for (const pending of failed) this.#parts.deadlines.remove(pending, pending.asked.timeoutMs)
+    for (const pending of failed) this.#parts.deadlines.remove(pending, pending.timeoutMs)
     this.#parts.onEmpty?.()
-    for (const { asked } of failed) asked.sink.onFailure(error)
+    for (const { sink } of failed) sink.onFailure(error)
   }
 
   #freeId(): number {
@@ -94,33 +94,38 @@ export class PendingQueries {
   }
 }
 
-interface Asked {
-  readonly id: number
-  readonly query: Buffer
-  readonly timeoutMs: number
-  readonly sink: ReplySink
-}
-
 class PendingQuery implements TimedJob {
   deadlineMs = 0
-  readonly asked: Asked
+  earlier: TimedJob | undefined = undefined
+  later: TimedJob | undefined = undefined
+  readonly id: number
+  readonly timeoutMs: number
+  readonly sink: ReplySink
   readonly #owner: PendingQueries
+  readonly #query: Buffer
   readonly #questionEnd: number
 
-  constructor(owner: PendingQueries, asked: Asked) {
+  constructor(
+    owner: PendingQueries,
+    query: Buffer,
+    { id, timeoutMs, sink }: Pick<PendingQuery, 'id' | 'timeoutMs' | 'sink'>,
+  ) {
+    this.id = id
+    this.timeoutMs = timeoutMs
+    this.sink = sink
     this.#owner = owner
-    this.asked = asked
-    this.#questionEnd = skipPlainName(asked.query, headerLength, asked.query.length) + 4
+    this.#query = query
+    this.#questionEnd = skipPlainName(query, headerLength, query.length) + 4
   }
 
   onLate(): void {
-    const { timeoutMs, sink } = this.asked
+    const { timeoutMs, sink } = this
     this.#owner.drop(this)
     sink.onFailure(new UpstreamError('timeout', `${this.#owner.where} did not answer within ${timeoutMs} ms`))
   }
 
   isAnsweredBy(bytes: Buffer, length: number): boolean {
-    const { query } = this.asked
+    const query = this.#query
     const flags = readUint16(bytes, 2)
     if ((flags & 0x8000) === 0) return false
     const questions = readUint16(bytes, 4)

@@ -10,8 +10,9 @@ export interface QuerySlot {
  * holds most, so that one client cannot keep the others out.
  */
 export class QueryLimiter {
-  #max: number
+  readonly #max: number
   #taken = 0
+  /** The slots of each client. While none is taken, the last client keeps its empty set: it is likely the next one. */
   readonly #byClient = new Map<string, Set<QuerySlot>>()
 
   /** Sets no limit where `max` is undefined. */
@@ -19,22 +20,12 @@ export class QueryLimiter {
     this.#max = max ?? Number.POSITIVE_INFINITY
   }
 
-  get taken(): number {
-    return this.#taken
-  }
-
-  /** Changes the limit for queries that arrive from now on. */
-  changeMax(max: number | undefined): void {
-    this.#max = max ?? Number.POSITIVE_INFINITY
-  }
-
   /** Returns false when no slot is free. */
   take(slot: QuerySlot): boolean {
+    if (this.#max === Number.POSITIVE_INFINITY) return true
     const { client } = slot
     if (this.#taken >= this.#max && !this.#makeRoomFor(client)) return false
-    const slots = this.#byClient.get(client)
-    if (slots === undefined) this.#byClient.set(client, new Set([slot]))
-    else slots.add(slot)
+    this.#slotsOf(client).add(slot)
     this.#taken += 1
     return true
   }
@@ -43,7 +34,16 @@ export class QueryLimiter {
     const slots = this.#byClient.get(slot.client)
     if (!slots?.delete(slot)) return
     this.#taken -= 1
-    if (slots.size === 0) this.#byClient.delete(slot.client)
+    if (slots.size === 0 && this.#taken > 0) this.#byClient.delete(slot.client)
+  }
+
+  #slotsOf(client: string): Set<QuerySlot> {
+    const known = this.#byClient.get(client)
+    if (known !== undefined) return known
+    if (this.#taken === 0) this.#byClient.clear()
+    const slots = new Set<QuerySlot>()
+    this.#byClient.set(client, slots)
+    return slots
   }
 
   #makeRoomFor(client: string): boolean {

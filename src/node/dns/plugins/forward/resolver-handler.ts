@@ -36,7 +36,7 @@ export class ForwardResolverHandler implements ResolverHandler {
   }
 
   resolve(question: ResolverQuestion, _: ResolverNext, keep?: KeepAnswer): Resolution | undefined {
-    const forward = this.#forwards.find(question.query.name)
+    const forward = this.#forwards.find(question.query)
     if (forward === undefined) return { kind: 'code', plugin: '', rcode: rcode.SERVFAIL, because: 'no-upstream' }
     const waiting = new WaitingQuestion(question, forward.limiter, this.#events)
     if (question.client !== undefined && !forward.limiter.take(waiting)) return reject(this.#events)
@@ -48,51 +48,53 @@ export class ForwardResolverHandler implements ResolverHandler {
     const { query, key, overTcp } = waiting.question
     const known = this.#running.get(key)
     if (known !== undefined) return void known.join(waiting)
-    const running = new RunningQuery(waiting, { key, keep, onEnd: () => this.#running.delete(key) })
+    const running = new RunningQuery(this.#running, waiting, keep)
     this.#running.set(key, running)
     this.#forwards.ask(query, overTcp, forward, running)
   }
 }
 
-interface RunningParts {
-  readonly key: string
-  readonly keep: KeepAnswer | undefined
-  readonly onEnd: () => void
-}
-
 /** A question that the upstreams are being asked, and all that wait for its answer. */
 class RunningQuery implements AnswerSink {
-  readonly #parts: RunningParts
-  readonly #waiting: WaitingQuestion[]
+  readonly #running: Map<string, RunningQuery>
+  readonly #keep: KeepAnswer | undefined
+  readonly #first: WaitingQuestion
+  #last: WaitingQuestion
 
-  constructor(first: WaitingQuestion, parts: RunningParts) {
-    this.#waiting = [first]
-    this.#parts = parts
+  /** Leaves `running` when it has ended. */
+  constructor(running: Map<string, RunningQuery>, first: WaitingQuestion, keep: KeepAnswer | undefined) {
+    this.#running = running
+    this.#keep = keep
+    this.#first = first
+    this.#last = first
   }
 
   join(waiting: WaitingQuestion): void {
-    this.#waiting.push(waiting)
+    this.#last.next = waiting
+    this.#last = waiting
   }
 
   onAnswer(fresh: UpstreamAnswer): void {
-    const { key, keep, onEnd } = this.#parts
-    onEnd()
+    const { key } = this.#first.question
+    this.#running.delete(key)
     let kept = fresh
     try {
-      if (keep !== undefined) kept = keep(key, fresh)
+      if (this.#keep !== undefined) kept = this.#keep(key, fresh)
     } catch (error) {
       return void this.#failAll(error)
     }
-    for (const waiting of this.#waiting) waiting.end(found(kept))
+    const resolution = found(kept)
+    for (let waiting: WaitingQuestion | undefined = this.#first; waiting; waiting = waiting.next)
+      waiting.end(resolution)
   }
 
   onFailure(error: unknown): void {
-    this.#parts.onEnd()
+    this.#running.delete(this.#first.question.key)
     this.#failAll(error)
   }
 
   #failAll(error: unknown): void {
-    for (const waiting of this.#waiting) waiting.fail(error)
+    for (let waiting: WaitingQuestion | undefined = this.#first; waiting; waiting = waiting.next) waiting.fail(error)
   }
 }
 
@@ -100,6 +102,8 @@ class RunningQuery implements AnswerSink {
 class WaitingQuestion implements QuerySlot {
   readonly client: string
   readonly question: ResolverQuestion
+  /** The next one that waits for this answer. */
+  next: WaitingQuestion | undefined = undefined
   readonly #limiter: QueryLimiter
   readonly #events: ForwardHandlerEvents
   #isEvicted = false

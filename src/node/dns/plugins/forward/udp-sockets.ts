@@ -49,7 +49,11 @@ class UdpSocket {
   }
 
   get takesMore(): boolean {
-    return this.#usesLeft > 0 && this.isYoung && this.#pending.size < maxPendingPerSocket
+    return this.hasUsesLeft && this.isYoung
+  }
+
+  get hasUsesLeft(): boolean {
+    return this.#usesLeft > 0 && this.#pending.size < maxPendingPerSocket
   }
 
   get isYoung(): boolean {
@@ -132,7 +136,7 @@ export class UdpSockets {
     this.#settings.onConnection?.('udp', isKept)
     const socket = isKept ? known : this.#replace(slot)
     socket.ask(query, timeoutMs, sink)
-    if (!socket.takesMore) this.#retire(slot)
+    if (!socket.hasUsesLeft) this.#retire(slot)
   }
 
   close(): void {

@@ -12,12 +12,16 @@ export class UpstreamOrder {
   }
 
   next(upstreams: readonly Upstream[]): readonly Upstream[] {
-    const up = upstreams.some(({ isDown }) => isDown) ? upstreams.filter(({ isDown }) => !isDown) : upstreams
+    const up = upstreams.some(isDown) ? upstreams.filter((upstream) => !upstream.isDown) : upstreams
     if (this.#policy === 'sequential' || up.length < 2) return up
     if (this.#policy === 'random') return rotate(up, randomInt(up.length))
     this.#turn += 1
     return rotate(up, this.#turn % up.length)
   }
+}
+
+function isDown(upstream: Upstream): boolean {
+  return upstream.isDown
 }
 
 function rotate<T>(items: readonly T[], by: number): readonly T[] {

@@ -14,13 +14,10 @@ import { UpstreamError } from './upstream-error.ts'
 
 const probeTimeoutMs = 1_000
 
-/** Makes a query, with an OPT record or without. */
-export type MakeQuery = (withEdns: boolean) => Buffer
-
-interface Attempt {
-  readonly make: MakeQuery
-  readonly sink: ReplySink
-  readonly startedMs: number
+/** Makes new messages of one query. */
+export interface QueryMaker {
+  /** Makes a message, with an OPT record or without. */
+  makeQuery(withEdns: boolean): Buffer
 }
 
 export interface UpstreamEvents {
@@ -73,14 +70,12 @@ export class Upstream {
   }
 
   /**
-   * Makes one attempt. A truncated answer is asked for again over TCP. `make` gives a new message for each query. The sink receives the reply or
-   * an UpstreamError.
+   * Makes one attempt. A truncated answer is asked for again over TCP. The sink receives the reply or an UpstreamError.
    */
-  ask(make: MakeQuery, overTcp: boolean, sink: ReplySink): void {
-    const attempt: Attempt = { make, sink, startedMs: performance.now() }
+  ask(maker: QueryMaker, overTcp: boolean, sink: ReplySink): void {
     if (this.#isOverStream(overTcp) || !this.#caseRandomization.isUsed)
-      this.#settleLater(attempt, this.#askWithEdns(make, overTcp))
-    else this.#askOverUdp(attempt)
+      this.#settleLater({ sink, startedMs: performance.now() }, this.#askWithEdns(maker, overTcp))
+    else this.#askOverUdp(maker, sink)
   }
 
   close(): void {
@@ -91,21 +86,22 @@ export class Upstream {
   }
 
   /** Most answers come this way, which has no promises: over UDP, in the case they were asked in, and whole. */
-  #askOverUdp(attempt: Attempt): void {
-    const asked = randomizeCase(attempt.make(true), this.#random)
-    this.#udp.ask(asked, this.#settings.readTimeoutMs, {
-      onReply: (reply) => this.#acceptOrAskOn(attempt, asked, reply),
-      onFailure: (error) => {
-        this.#noteSilence(error)
-        this.#giveUp(attempt, error)
-      },
-    })
+  #askOverUdp(maker: QueryMaker, sink: ReplySink): void {
+    const asked = randomizeCase(maker.makeQuery(true), this.#random)
+    this.#udp.ask(asked, this.#settings.readTimeoutMs, new UdpAttempt(this.#onUdp, { maker, sink, asked }))
   }
 
-  #acceptOrAskOn(attempt: Attempt, asked: Buffer, reply: Buffer): void {
-    const verdict = this.#caseRandomization.judge(asked, reply)
-    if (verdict === 'kept' && !isTruncated(reply) && !isRefusal(reply)) this.#accept(attempt, reply)
-    else this.#settleLater(attempt, this.#askOn(attempt.make, verdict, reply))
+  /** What follows an attempt over UDP. */
+  readonly #onUdp: UdpOutcome = {
+    onReply: (attempt, reply) => {
+      const verdict = this.#caseRandomization.judge(attempt.asked, reply)
+      if (verdict === 'kept' && !isTruncated(reply) && !isRefusal(reply)) this.#accept(attempt, reply)
+      else this.#settleLater(attempt, this.#askOn(attempt.maker, verdict, reply))
+    },
+    onFailure: (attempt, error) => {
+      this.#noteSilence(error)
+      this.#giveUp(attempt, error)
+    },
   }
 
   #settleLater(attempt: Attempt, reply: Promise<Buffer>): void {
@@ -130,15 +126,16 @@ export class Upstream {
     return promiseReply((sink) => this.#udp.ask(query, timeoutMs, sink))
   }
 
-  async #askOn(make: MakeQuery, verdict: CaseVerdict, reply: Buffer): Promise<Buffer> {
-    const complete = await this.#untruncated(() => make(true), await this.#settleCase(() => make(true), verdict, reply))
-    return isRefusal(complete) ? this.#exchange(() => make(false), false) : complete
+  async #askOn(maker: QueryMaker, verdict: CaseVerdict, reply: Buffer): Promise<Buffer> {
+    const make = () => maker.makeQuery(true)
+    const complete = await this.#untruncated(make, await this.#settleCase(make, verdict, reply))
+    return isRefusal(complete) ? this.#exchange(() => maker.makeQuery(false), false) : complete
   }
 
   /** Asks with EDNS. A server that does not know EDNS answers FORMERR or NOTIMP, and is asked without (RFC 6891 7). */
-  async #askWithEdns(make: MakeQuery, overTcp: boolean): Promise<Buffer> {
-    const reply = await this.#exchange(() => make(true), overTcp)
-    return isRefusal(reply) ? this.#exchange(() => make(false), overTcp) : reply
+  async #askWithEdns(maker: QueryMaker, overTcp: boolean): Promise<Buffer> {
+    const reply = await this.#exchange(() => maker.makeQuery(true), overTcp)
+    return isRefusal(reply) ? this.#exchange(() => maker.makeQuery(false), overTcp) : reply
   }
 
   async #exchange(make: () => Buffer, overTcp: boolean): Promise<Buffer> {
@@ -240,6 +237,38 @@ export class Upstream {
       () => true,
       () => false,
     )
+  }
+}
+
+/** An attempt that waits for its reply. */
+type Attempt = Pick<UdpAttempt, 'sink' | 'startedMs'>
+
+interface UdpOutcome {
+  readonly onReply: (attempt: UdpAttempt, reply: Buffer) => void
+  readonly onFailure: (attempt: UdpAttempt, error: unknown) => void
+}
+
+/** One attempt over UDP, in random case. */
+class UdpAttempt implements ReplySink {
+  readonly maker: QueryMaker
+  readonly sink: ReplySink
+  readonly asked: Buffer
+  readonly startedMs = performance.now()
+  readonly #outcome: UdpOutcome
+
+  constructor(outcome: UdpOutcome, { maker, sink, asked }: Pick<UdpAttempt, 'maker' | 'sink' | 'asked'>) {
+    this.#outcome = outcome
+    this.maker = maker
+    this.sink = sink
+    this.asked = asked
+  }
+
+  onReply(reply: Buffer): void {
+    this.#outcome.onReply(this, reply)
+  }
+
+  onFailure(error: unknown): void {
+    this.#outcome.onFailure(this, error)
   }
 }
 

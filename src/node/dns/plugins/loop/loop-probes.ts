@@ -68,7 +68,8 @@ export class LoopProbes {
     const labels = [randomBytes(12).toString('hex'), randomBytes(12).toString('hex')]
     const name = Buffer.concat([encodeName(labels.join('.')).subarray(0, -1), this.#zone])
     this.#probes.set(keyOf(name), upstream)
-    const answered = await promiseReply((sink) => upstream.ask(() => makeHinfoQuery(name), false, sink)).then(
+    const maker = { makeQuery: () => makeHinfoQuery(name) }
+    const answered = await promiseReply((sink) => upstream.ask(maker, false, sink)).then(
       () => true,
       () => false,
     )
