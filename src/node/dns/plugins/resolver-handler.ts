@@ -12,8 +12,6 @@ export interface UpstreamAnswer {
 /** A question on its way through the handlers of a server block in the resolver. */
 export interface ResolverQuestion {
   readonly query: Query
-  /** The key of the question, which equal questions share. */
-  readonly key: string
   readonly overTcp: boolean
   /** The address of the client, which takes one of its query slots. Undefined where the server itself asks, to renew an answer. */
   readonly client: string | undefined
@@ -55,8 +53,8 @@ interface ResolvedSilence {
   readonly plugin: Answer['plugin']
 }
 
-/** Receives a new message once, however many clients wait for it, and its key. Returns it with what clients may see. */
-export type KeepAnswer = (key: string, fresh: UpstreamAnswer) => UpstreamAnswer
+/** Receives a new message once, however many clients wait for it, and its question. Returns it with what clients may see. */
+export type KeepAnswer = (query: Query, fresh: UpstreamAnswer) => UpstreamAnswer
 
 /** Returns undefined where `question.done` receives the resolution: promises would take a third of the time of a forwarded query. */
 export type ResolverNext = (question: ResolverQuestion, keep?: KeepAnswer) => Resolution | undefined

@@ -5,7 +5,6 @@ import type { Resolution, ResolverHandler, ResolverNext, ResolverQuestion } from
 import { createResolverHandlers, type ResolverEvents } from '../plugins/resolver-handlers.ts'
 import { rcode } from '../wire/codes.ts'
 import type { Query } from '../wire/query.ts'
-import { questionKey } from '../wire/question-key.ts'
 import { makeAnswer, makeCode } from './write-answer.ts'
 
 /** A question that is not answered from the cluster's names. */
@@ -69,7 +68,7 @@ export class BlockResolver {
     const { query, client, overTcp } = request
     let now: Resolution | undefined
     const later = new Promise<Resolution>((done) => {
-      now = this.#first({ query, key: questionKey(query), overTcp, client, done })
+      now = this.#first({ query, overTcp, client, done })
     })
     if (now !== undefined) return write(request, now)
     return later

@@ -2,7 +2,6 @@ import type { Client } from '../plugins/client.ts'
 import type { CachedCopy } from '../plugins/handler.ts'
 import type { Resolution, ResolverQuestion } from '../plugins/resolver-handler.ts'
 import type { Query } from '../wire/query.ts'
-import { questionKey } from '../wire/question-key.ts'
 import type { ActiveBlock } from './active-block.ts'
 
 /** Sends the answers to datagrams. */
@@ -29,7 +28,6 @@ export interface ForwardedDatagram {
 export class ForwardedQuestion implements ResolverQuestion {
   readonly overTcp = false
   readonly client: string
-  readonly key: string
   readonly query: Query
   readonly datagram: ForwardedDatagram
   readonly block: ActiveBlock
@@ -42,7 +40,6 @@ export class ForwardedQuestion implements ResolverQuestion {
     onDone: (question: ForwardedQuestion, resolution: Resolution) => void,
   ) {
     this.client = datagram.client.address
-    this.key = questionKey(query)
     this.query = query
     this.datagram = datagram
     this.block = block

@@ -41,8 +41,8 @@ export class Query {
   /** The start of the OPT record's options, which end at `optionsEnd`; there are none where they break the format. */
   optionsAt = 0
   optionsEnd = 0
-  /** The key of `questionKey`, once it was asked for. */
-  key: string | undefined
+  /** The hash of `questionHash`, once it was asked for. */
+  hash: number | undefined
   #name: Buffer | undefined
 
   /** Reads the query in the first `length` bytes. */
@@ -75,14 +75,14 @@ export class Query {
     copy.ednsVersion = this.ednsVersion
     copy.optionsAt = this.optionsAt
     copy.optionsEnd = this.optionsEnd
-    copy.key = this.key
+    copy.hash = this.hash
     return copy
   }
 
   #reset(bytes: Buffer, length: number): void {
     this.bytes = bytes
     this.#name = undefined
-    this.key = undefined
+    this.hash = undefined
     this.length = length
     this.nameEnd = headerLength
     this.questionEnd = headerLength

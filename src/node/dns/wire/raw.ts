@@ -1,8 +1,9 @@
-import { writeUint16, writeUint32 } from './bytes.ts'
+import { readUint16, readUint32, writeUint16, writeUint32 } from './bytes.ts'
 import { flag, recordType } from './codes.ts'
-import type { MessageLayout, RecordLocation, Section } from './message.ts'
-import { foldByte } from './name.ts'
+import type { MessageLayout } from './message.ts'
+import { skipName } from './name.ts'
 import { headerLength, optLength, type Query, writeOpt } from './query.ts'
+import { isQuestionAt } from './question-hash.ts'
 
 /** How the message of an upstream becomes the answer to a client. */
 export interface RawReplyOptions {
@@ -18,64 +19,82 @@ export interface RawReplyOptions {
  * Writes a message of an upstream as the answer to `query`. The bytes of its records stay as they are; ID, case of the question, RD, CD, TTLs
  * and OPT become those of this query. What follows an OPT record (a signature, or glue) is left out: without the OPT its pointers would be wrong.
  * Records that do not fit are left out from the end, with TC set. The question must be the query's own (see
- * `answersQuestion`). Returns the length.
+ * `answersQuestion`), and `readLayout` must have found the records. Returns the length.
  */
 export function writeRawReply(
   query: Query,
   message: Buffer,
-  layout: MessageLayout,
+  { extendedRcode }: MessageLayout,
   out: Buffer,
   options: RawReplyOptions,
 ): number {
-  const room = Math.min(options.limit, out.length) - optLength(query)
-  message.copy(out, 0, 0, headerLength)
-  query.bytes.copy(out, headerLength, headerLength, query.questionEnd)
-  const counts: Counts = { answer: 0, authority: 0, additional: 0 }
-  let at = layout.questionEnd
-  let cut = false
-  for (const record of layout.records) {
-    if (record.type === recordType.OPT) break
-    cut = record.end > room
-    if (cut) break
-    at = copyRecord(message, record, out, options)
-    counts[record.section] += 1
-  }
-  return finish(query, layout, out, at, { counts, cut })
+  return rewriteReply(query, out, message.copy(out), options, extendedRcode)
 }
 
-type Counts = Record<Section, number>
+/** Does what `writeRawReply` does with a message that is in the first `length` bytes of `out` already; what `out` has no room for may be missing. */
+export function rewriteReply(
+  query: Query,
+  out: Buffer,
+  length: number,
+  options: RawReplyOptions,
+  extendedRcode = 0,
+): number {
+  const { bytes, questionEnd } = query
+  for (let at = headerLength; at < questionEnd; at += 1) out[at] = bytes[at] ?? 0
+  const room = Math.min(options.limit, out.length) - optLength(query)
+  let at = questionEnd
+  let next = at
+  for (let section = 0; section < sectionCount; section += 1) {
+    const count = next > 0 ? readUint16(out, sectionCounts + 2 * section) : 0
+    let kept = 0
+    while (kept < count && next > 0) {
+      next = rewriteRecord(out, at, Math.min(length, room), options)
+      if (next > 0) at = next
+      if (next > 0) kept += 1
+    }
+    writeUint16(out, sectionCounts + 2 * section, kept)
+  }
+  return finish(query, out, at, { extendedRcode, isCut: next === recordIs.cut })
+}
 
-/** Copies a record to its own offset, so that pointers stay right. */
-function copyRecord(message: Buffer, record: RecordLocation, out: Buffer, options: RawReplyOptions): number {
-  message.copy(out, record.start, record.start, record.end)
-  const aged = Math.max(0, record.ttl - (options.ageSeconds ?? 0))
-  writeUint32(out, record.ttlAt, options.ttlSeconds ?? aged)
-  return record.end
+/** Where the header has the number of records of each section. */
+const sectionCounts = 6
+const sectionCount = 3
+/** The results of `rewriteRecord` that are no end of a record. */
+const recordIs = { opt: 0, cut: -1 } as const
+
+/** Gives a record its TTL for the client. Returns its end, or a code of `recordIs` where the answer ends before it. */
+function rewriteRecord(
+  out: Buffer,
+  start: number,
+  room: number,
+  { ageSeconds = 0, ttlSeconds }: RawReplyOptions,
+): number {
+  const fixed = skipName(out, start, out.length)
+  if (fixed !== -1 && readUint16(out, fixed) === recordType.OPT) return recordIs.opt
+  const end = fixed + 10 + readUint16(out, fixed + 8)
+  if (fixed === -1 || fixed + 10 > room || end > room) return recordIs.cut
+  if (ttlSeconds !== undefined) writeUint32(out, fixed + 4, ttlSeconds)
+  else if (ageSeconds > 0) writeUint32(out, fixed + 4, Math.max(0, readUint32(out, fixed + 4) - ageSeconds))
+  return end
 }
 
 function finish(
   query: Query,
-  layout: MessageLayout,
   out: Buffer,
   end: number,
-  { counts, cut }: { counts: Counts; cut: boolean },
+  { extendedRcode, isCut }: { extendedRcode: number; isCut: boolean },
 ): number {
   const copied = flag.RD | flag.CD
-  const flags = (layout.flags & ~copied) | flag.QR | (query.flags & copied) | (cut ? flag.TC : 0)
   writeUint16(out, 0, query.id)
-  writeUint16(out, 2, flags)
+  writeUint16(out, 2, (readUint16(out, 2) & ~copied) | flag.QR | (query.flags & copied) | (isCut ? flag.TC : 0))
   writeUint16(out, 4, 1)
-  writeUint16(out, 6, counts.answer)
-  writeUint16(out, 8, counts.authority)
-  writeUint16(out, 10, counts.additional + (query.hasEdns ? 1 : 0))
-  return query.hasEdns ? writeOpt(query, out, end, layout.extendedRcode) : end
+  if (!query.hasEdns) return end
+  writeUint16(out, 10, readUint16(out, 10) + 1)
+  return writeOpt(query, out, end, extendedRcode)
 }
 
 /** Returns whether a message answers this question: equal name in any case, type and class. */
-export function answersQuestion(query: Query, message: Buffer, layout: MessageLayout): boolean {
-  if ((layout.flags & flag.QR) === 0 || layout.questionEnd !== query.questionEnd) return false
-  for (let at = headerLength; at < query.nameEnd; at++) {
-    if (foldByte(message[at] ?? 0) !== foldByte(query.bytes[at] ?? 0)) return false
-  }
-  return layout.questionType === query.type && layout.questionClass === query.class
+export function answersQuestion(query: Query, message: Buffer, { flags, questionEnd }: MessageLayout): boolean {
+  return (flags & flag.QR) !== 0 && questionEnd === query.questionEnd && isQuestionAt(query, message, headerLength)
 }

@@ -1,6 +1,7 @@
-import { LRUCache } from 'lru-cache'
 import type { MessageLayout } from '../../wire/message.ts'
-import { CachedAnswer } from './cached-answer.ts'
+import type { Query } from '../../wire/query.ts'
+import { AnswerStore } from './answer-store.ts'
+import type { CachedAnswer } from './cached-answer.ts'
 import { boundTtls, type CacheKind, isFailure, lifetimeOf } from './lifetime.ts'
 import type { CacheSettings } from './settings.ts'
 
@@ -28,14 +29,11 @@ function emptyCounts(): CacheCounts {
 /** How long an answer is kept after it expired, for when no upstream answers (RFC 8767 5). */
 const keptStaleMs = 3_600_000
 
-const bytesPerRecord = 120
-const bytesPerEntry = 400
-
 /** Messages of upstreams by question. The least recently used is dropped first when a side has no more bytes or entries. */
 export class AnswerCache {
   readonly counts: CacheCounts = emptyCounts()
   #settings: CacheSettings
-  readonly #sides: Readonly<Record<CacheKind, LRUCache<string, CachedAnswer>>>
+  readonly #sides: Readonly<Record<CacheKind, AnswerStore>>
 
   constructor(settings: CacheSettings, maxBytes: number) {
     this.#settings = settings
@@ -59,23 +57,23 @@ export class AnswerCache {
   }
 
   get bytes(): number {
-    return this.#sides.success.calculatedSize + this.#sides.denial.calculatedSize
+    return this.#sides.success.bytes + this.#sides.denial.bytes
   }
 
   /**
    * Finds an answer, expired or not. A positive one comes before a newer denial that is only a failure, or before any denial where the settings
    * prefer it.
    */
-  find(key: string, nowMs: number): CachedAnswer | undefined {
-    const success = this.#sides.success.get(key)
-    const denial = this.#sides.denial.get(key)
+  find(query: Query, nowMs: number): CachedAnswer | undefined {
+    const success = this.#findOn('success', query)
     if (success && this.#prefers(success, nowMs)) return success
+    const denial = this.#findOn('denial', query)
     if (success && denial) return success.expiresAtMs > nowMs || isFailure(denial.rcode) ? success : denial
     return success ?? denial
   }
 
   /** Caches the message if that is allowed. Returns its layout with the TTLs that clients may see. */
-  put(key: string, message: Buffer, found: MessageLayout, nowMs: number): MessageLayout {
+  put(query: Query, message: Buffer, found: MessageLayout, nowMs: number): MessageLayout {
     const lifetime = lifetimeOf(message, found, this.#settings, Math.floor(Date.now() / 1000))
     if (lifetime === undefined) {
       this.counts.drops += 1
@@ -84,9 +82,10 @@ export class AnswerCache {
     const { kind, ms } = lifetime
     const layout = boundTtls(message, found, this.#settings[kind])
     const times = { storedAtMs: nowMs, expiresAtMs: nowMs + ms }
-    this.#sides[kind].set(key, new CachedAnswer({ message, layout }, kind, times))
+    this.#sides[kind].put(query, message, times)
     const isKept = kind === 'denial' && this.#settings.serveStale?.prefersPositive === true
-    if (!isFailure(layout.rcode) && !isKept) this.#sides[kind === 'success' ? 'denial' : 'success'].delete(key)
+    const other = this.#sides[kind === 'success' ? 'denial' : 'success']
+    if (!isFailure(layout.rcode) && !isKept) other.delete(other.find(query))
     return layout
   }
 
@@ -95,27 +94,44 @@ export class AnswerCache {
     return serveStale?.prefersPositive === true && isUsableStale(success, nowMs, serveStale.forMs)
   }
 
-  /** Counts a use. Returns true when the answer is popular and near its end, so that it should be fetched again. */
-  touch(answer: CachedAnswer, nowMs: number): boolean {
-    this.counts.hits[answer.kind] += 1
+  /** Counts a use of what `find` gave. Returns true when the answer is popular and near its end, so that it should be fetched again. */
+  touch(query: Query, kind: CacheKind, nowMs: number): boolean {
+    this.counts.hits[kind] += 1
     const { prefetch } = this.#settings
     if (prefetch === undefined) return false
-    answer.hits = nowMs - answer.lastHitMs > prefetch.withinMs ? 1 : answer.hits + 1
-    answer.lastHitMs = nowMs
-    const lifeMs = answer.expiresAtMs - answer.storedAtMs
-    return answer.hits >= prefetch.amount && answer.expiresAtMs - nowMs <= (lifeMs * prefetch.percentage) / 100
+    const side = this.#sides[kind]
+    const entry = side.find(query)
+    const hits = side.hit(entry, nowMs, prefetch.withinMs)
+    const lifeMs = side.expiresAtMs(entry) - side.storedAtMs(entry)
+    return hits >= prefetch.amount && side.expiresAtMs(entry) - nowMs <= (lifeMs * prefetch.percentage) / 100
   }
 
-  #createSide(kind: CacheKind, capacity: number, maxBytes: number): LRUCache<string, CachedAnswer> {
-    return new LRUCache<string, CachedAnswer>({
-      // The LRU allocates this many entries at once, and the bytes run out before.
-      max: Math.max(1, Math.min(capacity, Math.ceil(maxBytes / bytesPerEntry))),
-      maxSize: Math.max(1, Math.floor(maxBytes)),
-      sizeCalculation: ({ length, recordCount }, key) =>
-        length + key.length + recordCount * bytesPerRecord + bytesPerEntry,
-      dispose: (_, __, reason) => {
-        if (reason === 'evict') this.counts.evictions[kind] += 1
-      },
+  /** Notes that the upstreams gave nothing newer than this answer. */
+  noteFailure(query: Query, { kind }: CachedAnswer): void {
+    const entry = this.#sides[kind].find(query)
+    if (entry !== 0) this.#sides[kind].noteFailure(entry, performance.now())
+  }
+
+  #findOn(kind: CacheKind, query: Query): CachedAnswer | undefined {
+    const side = this.#sides[kind]
+    const entry = side.find(query)
+    if (entry === 0) return undefined
+    side.use(entry)
+    const message = Buffer.allocUnsafe(side.length(entry))
+    side.copy(entry, message)
+    return {
+      kind,
+      rcode: side.rcode(entry),
+      storedAtMs: side.storedAtMs(entry),
+      expiresAtMs: side.expiresAtMs(entry),
+      failedAtMs: side.failedAtMs(entry),
+      message,
+    }
+  }
+
+  #createSide(kind: CacheKind, capacity: number, maxBytes: number): AnswerStore {
+    return new AnswerStore({ entries: capacity, bytes: maxBytes }, () => {
+      this.counts.evictions[kind] += 1
     })
   }
 }

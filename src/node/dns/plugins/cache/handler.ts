@@ -1,6 +1,6 @@
 import type { Query } from '../../wire/query.ts'
 import { type Answer, type Handler, handlerResult, type Next, type Question } from '../handler.ts'
-import { rotateAddresses } from '../loadbalance/order.ts'
+import { rotateMessage } from '../loadbalance/handler.ts'
 import type { ThreadAnswerCache } from './thread-answer-cache.ts'
 
 /** Answers from this thread's copies of the cache, and keeps copies of what the cache answers. */
@@ -16,10 +16,10 @@ export class CacheHandler implements Handler {
   }
 
   answerNow(query: Query, out: Buffer, limit: number): number {
-    const found = this.copies.answer(query, out, limit)
-    if (found === undefined) return handlerResult.next
-    if (this.#rotates) rotateAddresses(out, found.length, found.layout, Math.random)
-    return found.length
+    const length = this.copies.answer(query, out, limit)
+    if (length === 0) return handlerResult.next
+    if (this.#rotates) rotateMessage(out, length)
+    return length
   }
 
   answer(question: Question, next: Next): Answer | Promise<Answer> {

@@ -4,11 +4,11 @@ import type { Query } from '../../wire/query.ts'
 import type { ForwardList } from '../forward/forward-list.ts'
 import type { KeepAnswer, Resolution, ResolverHandler, ResolverNext, ResolverQuestion } from '../resolver-handler.ts'
 import { AnswerCache, isUsableStale } from './answer-cache.ts'
-import type { CachedAnswer } from './cached-answer.ts'
+import { type CachedAnswer, readCached } from './cached-answer.ts'
 import { isFailure } from './lifetime.ts'
 import { cacheSeries } from './metrics.ts'
 import type { CachePlugin, ServeStale } from './settings.ts'
-import { failedRecently, isUnanswered, isWorse, noteFailure, staleMessage } from './stale-answer.ts'
+import { failedRecently, isUnanswered, isWorse, staleMessage } from './stale-answer.ts'
 
 /** The most bytes of one block's cache. */
 const cacheBytes = 24 * 1024 * 1024
@@ -26,8 +26,8 @@ export class CacheResolverHandler implements ResolverHandler {
     this.answers.changeSettings(plugin.settings)
     this.#plugin = plugin
     this.#forwards = forwards
-    this.#keep = (key, { message, layout }) => {
-      return { message, layout: this.answers.put(key, message, layout, performance.now()) }
+    this.#keep = (query, { message, layout }) => {
+      return { message, layout: this.answers.put(query, message, layout, performance.now()) }
     }
   }
 
@@ -36,10 +36,10 @@ export class CacheResolverHandler implements ResolverHandler {
   }
 
   resolve(question: ResolverQuestion, next: ResolverNext): Resolution | undefined {
-    const { query, key } = question
+    const { query } = question
     if (!this.#takes(query)) return next(question)
     const nowMs = performance.now()
-    const cached = this.answers.find(key, nowMs)
+    const cached = this.answers.find(query, nowMs)
     if (cached !== undefined && cached.expiresAtMs > nowMs) return this.#hit(question, next, cached, nowMs)
     this.answers.counts.misses += 1
     return cached === undefined ? next(question, this.#keep) : this.#resolveExpired(question, next, cached, nowMs)
@@ -51,9 +51,9 @@ export class CacheResolverHandler implements ResolverHandler {
   }
 
   #hit(question: ResolverQuestion, next: ResolverNext, cached: CachedAnswer, nowMs: number): Resolution {
-    if (this.answers.touch(cached, nowMs)) this.#prefetch(question, next)
+    if (this.answers.touch(question.query, cached.kind, nowMs)) this.#prefetch(question, next)
     const { kind, storedAtMs, expiresAtMs } = cached
-    const { message, layout } = cached.read()
+    const { message, layout } = readCached(cached)
     const ageMs = nowMs - storedAtMs
     const isCopied = !isFailure(cached.rcode)
     return {
@@ -117,7 +117,7 @@ export class CacheResolverHandler implements ResolverHandler {
   }
 
   async #renew(question: ResolverQuestion, next: ResolverNext, stale: CachedAnswer): Promise<void> {
-    if (isUnanswered(await askAsServer(question, next, this.#keep))) noteFailure(stale)
+    if (isUnanswered(await askAsServer(question, next, this.#keep))) this.answers.noteFailure(question.query, stale)
   }
 
   /** Returns the fresh answer, or the stale one where that says more. */
@@ -126,7 +126,7 @@ export class CacheResolverHandler implements ResolverHandler {
     const serveStale = this.#serveStaleOf(stale, performance.now())
     if (fresh.kind === 'message' && serveStale === undefined) return fresh
     if (isUnanswered(fresh)) {
-      noteFailure(stale)
+      this.answers.noteFailure(question.query, stale)
       return this.#giveStale(stale)
     }
     if (fresh.kind === 'message' && serveStale !== undefined && isWorse(fresh, stale, serveStale))
@@ -137,13 +137,13 @@ export class CacheResolverHandler implements ResolverHandler {
 
 /** Passes the question on. */
 function ask(
-  { query, key, overTcp }: ResolverQuestion,
+  { query, overTcp }: ResolverQuestion,
   client: string | undefined,
   next: ResolverNext,
   keep: KeepAnswer,
 ): Promise<Resolution> {
   return new Promise((done) => {
-    const now = next({ query, key, overTcp, client, done }, keep)
+    const now = next({ query, overTcp, client, done }, keep)
     if (now !== undefined) done(now)
   })
 }

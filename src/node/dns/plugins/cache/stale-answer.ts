@@ -1,7 +1,7 @@
 import { followAliases } from '../../wire/aliases.ts'
 import { rcode } from '../../wire/codes.ts'
 import type { Resolution, ResolvedMessage, UpstreamAnswer } from '../resolver-handler.ts'
-import type { CachedAnswer } from './cached-answer.ts'
+import { type CachedAnswer, readCached } from './cached-answer.ts'
 import { isFailure } from './lifetime.ts'
 import type { ServeStale } from './settings.ts'
 
@@ -13,7 +13,7 @@ export function staleMessage(stale: CachedAnswer, serveStale?: ServeStale): Reso
   return {
     kind: 'message',
     plugin: 'cache',
-    ...stale.read(),
+    ...readCached(stale),
     ageMs: performance.now() - stale.expiresAtMs,
     ageSeconds: 0,
     ttlSeconds: serveStale?.ttlSeconds ?? staleTtlSeconds,
@@ -21,12 +21,8 @@ export function staleMessage(stale: CachedAnswer, serveStale?: ServeStale): Reso
   }
 }
 
-export function noteFailure(stale: CachedAnswer): void {
-  stale.failedAtMs = performance.now()
-}
-
 export function failedRecently({ failedAtMs }: CachedAnswer, { recheckMs }: ServeStale, nowMs: number): boolean {
-  return failedAtMs !== undefined && nowMs - failedAtMs < recheckMs
+  return nowMs - failedAtMs < recheckMs
 }
 
 /** Returns whether the upstreams gave no answer, or one that says nothing of the name. */

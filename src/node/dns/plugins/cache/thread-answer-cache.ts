@@ -1,10 +1,8 @@
-import { LRUCache } from 'lru-cache'
 import type { Series } from '../../metrics/series.ts'
-import { type MessageLayout, readLayout } from '../../wire/message.ts'
 import type { Query } from '../../wire/query.ts'
-import { questionKey } from '../../wire/question-key.ts'
-import { writeRawReply } from '../../wire/raw.ts'
+import { rewriteReply } from '../../wire/raw.ts'
 import type { CachedCopy } from '../handler.ts'
+import { AnswerStore } from './answer-store.ts'
 import type { CacheKind } from './lifetime.ts'
 import { copySeries } from './metrics.ts'
 
@@ -15,19 +13,9 @@ export interface ThreadCacheSettings {
   readonly keepTtl: boolean
 }
 
-interface Copy {
-  readonly message: Buffer
-  readonly layout: MessageLayout
-  readonly kind: CacheKind
-  readonly storedAtMs: number
-  readonly expiresAtMs: number
-}
-
-const maxCopies = 5_000
-/** The most bytes of one block's copies on one thread. */
-const maxBytes = 4 * 1024 * 1024
-const bytesPerRecord = 120
-const bytesPerCopy = 400
+const kinds = ['success', 'denial'] as const satisfies readonly CacheKind[]
+/** How many copies one block has on one thread, and their bytes. */
+const limits = { entries: 5_000, bytes: 4 * 1024 * 1024 }
 
 /**
  * Copies of what the cache of the resolver holds, so that a name that is asked for often is answered without asking it. A copy
@@ -35,12 +23,7 @@ const bytesPerCopy = 400
  */
 export class ThreadAnswerCache {
   readonly #settings: ThreadCacheSettings
-  readonly #copies = new LRUCache<string, Copy>({
-    max: maxCopies,
-    maxSize: maxBytes,
-    sizeCalculation: ({ message, layout }, key) =>
-      message.length + key.length + layout.records.length * bytesPerRecord + bytesPerCopy,
-  })
+  readonly #copies = new AnswerStore(limits)
   readonly #hits: Record<CacheKind, number>
 
   /** `before` is the same block before a reload. Its counts are kept; its copies are not, because the cache may be configured otherwise. */
@@ -51,33 +34,27 @@ export class ThreadAnswerCache {
 
   put(query: Query, { message, kind, ageMs, leftMs }: CachedCopy): void {
     const nowMs = performance.now()
-    const bytes = Buffer.from(message)
-    const layout = readLayout(bytes, bytes.length)
     const times = { storedAtMs: nowMs - ageMs, expiresAtMs: nowMs + leftMs }
-    this.#copies.set(questionKey(query), { message: bytes, layout, kind, ...times })
+    this.#copies.put(query, message, times, kinds.indexOf(kind))
   }
 
-  /** Writes the answer into `out`, at most `limit` bytes. Returns its length and layout, or undefined where there is no copy. */
-  answer(
-    query: Query,
-    out: Buffer,
-    limit: number,
-  ): { readonly length: number; readonly layout: MessageLayout } | undefined {
-    if (this.#copies.size === 0) return undefined
-    const key = questionKey(query)
-    const copy = this.#copies.get(key)
-    if (copy === undefined) return undefined
+  /** Writes the answer into `out`, at most `limit` bytes. Returns its length, or 0 where there is no copy. */
+  answer(query: Query, out: Buffer, limit: number): number {
+    const copies = this.#copies
+    const entry = copies.find(query)
+    if (entry === 0) return 0
     const nowMs = performance.now()
-    if (copy.expiresAtMs <= nowMs) {
-      this.#copies.delete(key)
-      return undefined
+    if (copies.expiresAtMs(entry) <= nowMs) {
+      copies.delete(entry)
+      return 0
     }
-    this.#hits[copy.kind] += 1
-    const ageSeconds = this.#settings.keepTtl ? 0 : Math.floor((nowMs - copy.storedAtMs) / 1000)
-    return { length: writeRawReply(query, copy.message, copy.layout, out, { limit, ageSeconds }), layout: copy.layout }
+    copies.use(entry)
+    this.#hits[kinds[copies.mark(entry)] ?? 'success'] += 1
+    const ageSeconds = this.#settings.keepTtl ? 0 : Math.floor((nowMs - copies.storedAtMs(entry)) / 1000)
+    return rewriteReply(query, out, copies.copy(entry, out), { limit, ageSeconds })
   }
 
   series({ server }: { readonly server: string }): Iterable<Series> {
-    return copySeries({ server, zones: this.#settings.zones }, this.#hits, this.#copies.calculatedSize)
+    return copySeries({ server, zones: this.#settings.zones }, this.#hits, this.#copies.bytes)
   }
 }

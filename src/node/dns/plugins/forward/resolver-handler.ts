@@ -1,5 +1,6 @@
 import { rcode } from '../../wire/codes.ts'
 import type { Query } from '../../wire/query.ts'
+import { isSameQuestion, questionHash } from '../../wire/question-hash.ts'
 import type {
   KeepAnswer,
   Resolution,
@@ -23,8 +24,8 @@ export interface ForwardHandlerEvents {
 export class ForwardResolverHandler implements ResolverHandler {
   readonly #forwards: ForwardList
   readonly #events: ForwardHandlerEvents
-  /** The answers that are being asked for, by question. */
-  readonly #running = new Map<string, RunningQuery>()
+  /** The answers that are being asked for, by the hash of the question. */
+  readonly #running = new Map<number, RunningQuery>()
 
   constructor(forwards: ForwardList, events: ForwardHandlerEvents) {
     this.#forwards = forwards
@@ -45,28 +46,34 @@ export class ForwardResolverHandler implements ResolverHandler {
   }
 
   #wait(waiting: WaitingQuestion, forward: ActiveForward, keep: KeepAnswer | undefined): void {
-    const { query, key, overTcp } = waiting.question
-    const known = this.#running.get(key)
-    if (known !== undefined) return void known.join(waiting)
+    const { query, overTcp } = waiting.question
+    const hash = questionHash(query)
+    const known = this.#running.get(hash)
+    if (known?.isFor(query) === true) return void known.join(waiting)
     const running = new RunningQuery(this.#running, waiting, keep)
-    this.#running.set(key, running)
+    // One of two questions with the same hash is asked by itself.
+    if (known === undefined) this.#running.set(hash, running)
     this.#forwards.ask(query, overTcp, forward, running)
   }
 }
 
 /** A question that the upstreams are being asked, and all that wait for its answer. */
 class RunningQuery implements AnswerSink {
-  readonly #running: Map<string, RunningQuery>
+  readonly #running: Map<number, RunningQuery>
   readonly #keep: KeepAnswer | undefined
   readonly #first: WaitingQuestion
   #last: WaitingQuestion
 
   /** Leaves `running` when it has ended. */
-  constructor(running: Map<string, RunningQuery>, first: WaitingQuestion, keep: KeepAnswer | undefined) {
+  constructor(running: Map<number, RunningQuery>, first: WaitingQuestion, keep: KeepAnswer | undefined) {
     this.#running = running
     this.#keep = keep
     this.#first = first
     this.#last = first
+  }
+
+  isFor(query: Query): boolean {
+    return isSameQuestion(this.#first.question.query, query)
   }
 
   join(waiting: WaitingQuestion): void {
@@ -75,11 +82,11 @@ class RunningQuery implements AnswerSink {
   }
 
   onAnswer(fresh: UpstreamAnswer): void {
-    const { key } = this.#first.question
-    this.#running.delete(key)
+    const { query } = this.#first.question
+    this.#leave()
     let kept = fresh
     try {
-      if (this.#keep !== undefined) kept = this.#keep(key, fresh)
+      if (this.#keep !== undefined) kept = this.#keep(query, fresh)
     } catch (error) {
       return void this.#failAll(error)
     }
@@ -89,8 +96,13 @@ class RunningQuery implements AnswerSink {
   }
 
   onFailure(error: unknown): void {
-    this.#running.delete(this.#first.question.key)
+    this.#leave()
     this.#failAll(error)
+  }
+
+  #leave(): void {
+    const hash = questionHash(this.#first.question.query)
+    if (this.#running.get(hash) === this) this.#running.delete(hash)
   }
 
   #failAll(error: unknown): void {
