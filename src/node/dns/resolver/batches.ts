@@ -39,6 +39,16 @@ export interface DatagramPlace {
   readonly port: number
 }
 
+/** Where the thread with the resolver listens: it answers no datagrams of other places. */
+export interface ListeningPlaces {
+  readonly places: readonly DatagramPlace[]
+}
+
+/** Returns the place alone, of something that has more. */
+export function placeOf({ address, port }: DatagramPlace): DatagramPlace {
+  return { address, port }
+}
+
 /** A copy of a cached answer for the thread that handed its question over. */
 export interface HandedCopy {
   /** The id of the server block. */

@@ -6,7 +6,9 @@ import {
   type DatagramPlace,
   type HandedCopy,
   type HandedDatagrams,
+  type ListeningPlaces,
   packRequests,
+  placeOf,
   type ResultBatch,
   unpackResults,
 } from './batches.ts'
@@ -32,6 +34,8 @@ export class ResolveClient {
   /** Datagrams that are handed over at the end of this turn, by the place that received them. */
   readonly #packs = new Map<DatagramPlace, DatagramPack>()
   #isHandingOver = false
+  /** Where the thread with the resolver listens, as it last said. */
+  #places: ListeningPlaces['places'] = []
 
   constructor(keepCopy: KeepCopy = () => {}) {
     this.#keepCopy = keepCopy
@@ -42,24 +46,26 @@ export class ResolveClient {
     this.#port?.close()
     this.#finishAll()
     this.#port = port
+    this.#places = []
     // The thread with the resolver has ended.
     port.once('close', () => {
       if (this.#port !== port) return
       this.#port = undefined
       this.#finishAll()
     })
-    port.on('message', (message: ResultBatch | HandedCopy) => {
-      if ('block' in message) this.#keepCopy(message)
+    port.on('message', (message: ResultBatch | HandedCopy | ListeningPlaces) => {
+      if ('places' in message) this.#places = message.places
+      else if ('block' in message) this.#keepCopy(message)
       else for (const result of unpackResults(message)) this.#finish(result.id, answerOf(result))
     })
   }
 
   /**
    * Hands a datagram over: the thread with the resolver answers it, with its own socket of that place. Returns false, and takes nothing, where that
-   * thread is not running.
+   * thread is not running or does not listen there.
    */
   handOver(place: DatagramPlace, bytes: Buffer, length: number, source: Buffer): boolean {
-    if (this.#port === undefined) return false
+    if (this.#port === undefined || !this.#places.some((one) => isSamePlace(one, place))) return false
     let pack = this.#packs.get(place)
     if (pack === undefined) {
       pack = new DatagramPack()
@@ -121,8 +127,8 @@ export class ResolveClient {
   }
 }
 
-function placeOf({ address, port }: DatagramPlace): DatagramPlace {
-  return { address, port }
+function isSamePlace(a: DatagramPlace, b: DatagramPlace): boolean {
+  return a.address === b.address && a.port === b.port
 }
 
 function answerOf({ plugin, ageMs, message, copy }: ResolveResult): Answer {

@@ -5,6 +5,7 @@ import { Query } from '../wire/query.ts'
 import {
   type HandedCopy,
   type HandedDatagrams,
+  type ListeningPlaces,
   packHandedCopy,
   packResults,
   type RequestBatch,
@@ -34,6 +35,11 @@ export class ResolveServer {
       if ('place' in message) takeDatagrams(message, giveCopy)
       else for (const request of unpackRequests(message)) this.#take(request)
     })
+  }
+
+  /** Says where this thread listens: the other one hands over no datagrams of other places. */
+  tellPlaces(places: ListeningPlaces['places']): void {
+    this.#port.postMessage({ places } satisfies ListeningPlaces)
   }
 
   close(): void {

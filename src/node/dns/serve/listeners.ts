@@ -1,6 +1,6 @@
 import { describeError } from '../../../model/errors.ts'
 import type { ListenAddress, Listener } from '../plugins/client.ts'
-import type { DatagramPlace, HandedDatagrams } from '../resolver/batches.ts'
+import { type DatagramPlace, type HandedDatagrams, placeOf } from '../resolver/batches.ts'
 import type { ForwardedDatagram } from './forwarded-question.ts'
 import type { Responder } from './responder.ts'
 import { TcpServer } from './tcp-server.ts'
@@ -24,6 +24,8 @@ export class Listeners {
   readonly #responder: Responder
   readonly #forward: Forward
   #open: readonly OpenListener[] = []
+  /** The change in progress. One begins when the one before has ended: two that open sockets side by side would end as the first one wanted it. */
+  #changing: Promise<unknown> = Promise.resolve()
 
   constructor(responder: Responder, forward: Forward) {
     this.#responder = responder
@@ -31,7 +33,11 @@ export class Listeners {
   }
 
   /** Listens on exactly these addresses. Returns those on which it cannot listen; the others serve. */
-  async change(addresses: readonly ListenAddress[], maxConnections: number): Promise<readonly ListenFailure[]> {
+  change(addresses: readonly ListenAddress[], maxConnections: number): Promise<readonly ListenFailure[]> {
+    return this.#inTurn(() => this.#change(addresses, maxConnections))
+  }
+
+  async #change(addresses: readonly ListenAddress[], maxConnections: number): Promise<readonly ListenFailure[]> {
     const next: OpenListener[] = []
     const failures: ListenFailure[] = []
     for (const address of addresses) {
@@ -60,10 +66,19 @@ export class Listeners {
     this.#open.find(({ listener }) => isSame(listener.current, place))?.udp.takeHandedOver(packed, giveCopy)
   }
 
+  /** Where this thread listens. */
+  get places(): readonly DatagramPlace[] {
+    return this.#open.map(({ listener }) => placeOf(listener.current))
+  }
+
   async closeAll(): Promise<void> {
-    const open = this.#open
-    this.#open = []
-    await Promise.all(open.map(close))
+    await this.#inTurn(() => this.#change([], 0))
+  }
+
+  #inTurn<Result>(change: () => Promise<Result>): Promise<Result> {
+    const changed = this.#changing.then(change)
+    this.#changing = changed.catch(() => {})
+    return changed
   }
 
   async #listen(current: ListenAddress, maxConnections: number): Promise<OpenListener | ListenFailure> {

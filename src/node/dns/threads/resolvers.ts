@@ -11,6 +11,7 @@ import { LoopMetrics } from '../plugins/loop/metrics.ts'
 import type { ResolvedBlock } from '../plugins/resolved-block.ts'
 import type { Resolution, ResolverQuestion } from '../plugins/resolver-handler.ts'
 import type { ResolverEvents } from '../plugins/resolver-handlers.ts'
+import type { DatagramPlace } from '../resolver/batches.ts'
 import { BlockResolver } from '../resolver/block-resolver.ts'
 import { ResolveServer, type TakeDatagrams } from '../resolver/resolve-server.ts'
 import type { LocalResolver } from '../serve/responder.ts'
@@ -32,6 +33,7 @@ export class Resolvers implements LocalResolver {
   readonly #metrics = { forward: new ForwardMetrics(), loop: new LoopMetrics() }
   readonly #events = createEvents(this.#metrics, () => this.#tracer)
   readonly #servers: ResolveServer[] = []
+  #places: readonly DatagramPlace[] = []
   readonly #outbox = new SpanOutbox(sendSpans)
   #tracer: Tracer = silentTracer
   #active: ReadonlyMap<string, ActiveResolver> = new Map()
@@ -60,7 +62,15 @@ export class Resolvers implements LocalResolver {
   /** Answers the questions of another serving thread. */
   connect(port: MessagePort, takeDatagrams: TakeDatagrams): void {
     const find = (block: string) => this.#active.get(block)?.resolver
-    this.#servers.push(new ResolveServer(port, { find, takeDatagrams }))
+    const server = new ResolveServer(port, { find, takeDatagrams })
+    this.#servers.push(server)
+    server.tellPlaces(this.#places)
+  }
+
+  /** Notes where this thread listens. */
+  listenAt(places: readonly DatagramPlace[]): void {
+    this.#places = places
+    for (const server of this.#servers) server.tellPlaces(places)
   }
 
   /** Asks the resolver of a block for a datagram of this thread, or one that was handed over. */

@@ -56,11 +56,13 @@ type Handlers = {
 }
 
 const handlers: Handlers = {
-  configure: (request) => {
+  configure: async (request) => {
     const settings = restoreBuffers(request.settings)
     responder.sources.changeNetworks(settings.clusterSources)
     responder.configure(settings, request.tables)
-    return listeners.change(settings.addresses, settings.maxConnections)
+    const failures = await listeners.change(settings.addresses, settings.maxConnections)
+    local?.listenAt(listeners.places)
+    return failures
   },
   table: ({ index, table }) => void responder.changeTable(index, table),
   sources: ({ networks }) => void responder.sources.changeNetworks(networks),

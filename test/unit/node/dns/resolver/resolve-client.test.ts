@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { test } from 'node:test'
 import { MessageChannel, type MessagePort } from 'node:worker_threads'
 import type { ForwardedQuestion } from '../../../../../src/node/dns/plugins/forward/resolve-request.ts'
-import type { HandedDatagrams } from '../../../../../src/node/dns/resolver/batches.ts'
+import type { DatagramPlace, HandedDatagrams, ListeningPlaces } from '../../../../../src/node/dns/resolver/batches.ts'
 import { unpackDatagrams } from '../../../../../src/node/dns/resolver/datagram-pack.ts'
 import { ResolveClient } from '../../../../../src/node/dns/resolver/resolve-client.ts'
 import { Query } from '../../../../../src/node/dns/wire/query.ts'
@@ -31,6 +31,27 @@ async function receive(port: MessagePort): Promise<readonly string[]> {
   return texts
 }
 
+/** The thread with the resolver says where it listens. */
+async function listenAt(own: MessagePort, resolver: MessagePort, places: readonly DatagramPlace[]): Promise<void> {
+  const received = once(own, 'message')
+  resolver.postMessage({ places } satisfies ListeningPlaces)
+  await received
+}
+
+test('datagrams of a place where the thread with the resolver does not listen are not handed over', async (context) => {
+  const client = new ResolveClient()
+  context.after(() => client.close())
+  const { port1, port2 } = new MessageChannel()
+  client.connect(port1)
+  await listenAt(port1, port2, [{ ...place, port: 54 }])
+  assert.equal(handOver(client, 'elsewhere'), false)
+  await listenAt(port1, port2, [{ ...place, port: 54 }, place])
+  assert.equal(handOver(client, 'here'), true)
+  assert.deepEqual(await receive(port2), ['here'])
+  await listenAt(port1, port2, [])
+  assert.equal(handOver(client, 'nowhere'), false)
+})
+
 test('without a resolver no datagram is kept for later, and questions have no answer at once', async (context) => {
   const client = new ResolveClient()
   context.after(() => client.close())
@@ -38,6 +59,7 @@ test('without a resolver no datagram is kept for later, and questions have no an
   assert.equal(await client.resolve(question()), undefined)
   const { port1, port2 } = new MessageChannel()
   client.connect(port1)
+  await listenAt(port1, port2, [place])
   assert.equal(handOver(client, 'fresh'), true)
   assert.deepEqual(await receive(port2), ['fresh'])
 })
@@ -49,6 +71,7 @@ test('when the resolver ends, open questions have no answer at once, and what wa
   // In the event of the end itself: the datagram waits for the end of that turn, when there is no resolver any more.
   first.port1.once('close', () => handOver(client, 'stale'))
   client.connect(first.port1)
+  await listenAt(first.port1, first.port2, [place])
   const asked = client.resolve(question())
   first.port2.close()
   assert.equal(await asked, undefined)
@@ -57,6 +80,8 @@ test('when the resolver ends, open questions have no answer at once, and what wa
   await new Promise(setImmediate)
   const second = new MessageChannel()
   client.connect(second.port1)
+  assert.equal(handOver(client, 'too early'), false)
+  await listenAt(second.port1, second.port2, [place])
   assert.equal(handOver(client, 'fresh'), true)
   assert.deepEqual(await receive(second.port2), ['fresh'])
 })
