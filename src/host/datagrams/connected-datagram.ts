@@ -28,10 +28,14 @@ export interface ConnectedDatagram {
 /** Opens sockets to one peer. With `node:ffi` they send without objects of Node, and change their port instead of being opened again. */
 export class ConnectedDatagrams {
   readonly #peer: DatagramPeer
-  readonly #sweep = DatagramSweep.open()
+  readonly #own: DatagramSweep | undefined
+  readonly #sweep: DatagramSweep | undefined
 
-  constructor(peer: DatagramPeer) {
+  /** The sockets are read by `sweep`; without one they have their own. */
+  constructor(peer: DatagramPeer, sweep?: DatagramSweep) {
     this.#peer = peer
+    this.#own = sweep === undefined ? DatagramSweep.open() : undefined
+    this.#sweep = sweep ?? this.#own
   }
 
   open(events: DatagramEvents): ConnectedDatagram {
@@ -41,7 +45,7 @@ export class ConnectedDatagrams {
 
   /** Ends what the sockets share; they are closed before. */
   close(): void {
-    this.#sweep?.close()
+    this.#own?.close()
   }
 }
 
@@ -130,14 +134,21 @@ class SweptDatagram implements ConnectedDatagram {
       onError: events.onError,
       onMessage: (bytes, length) => {
         events.onMessage(bytes, length)
-        sweep.readAll()
+        sweep.readNow()
       },
     })
     this.#socket.bind({ fd, exclusive: true })
     // Node lets its sockets share a port. Two sockets to one peer that the kernel gives the same port would take each other's answers.
     const [level, name] = socketOption.reuseAddress
     sweep.calls.setsockopt(fd, level, name, Buffer.alloc(4), 4)
-    sweep.add(fd, events)
+    sweep.add(fd, {
+      onReadable: () => {
+        const length = sweep.read(fd)
+        if (length < 0) return 0
+        events.onMessage(sweep.received, length)
+        return 1
+      },
+    })
     this.#connect()
   }
 

@@ -12,6 +12,9 @@ const receivedBytes = 65_536
 const receivedLength = BigInt(receivedBytes)
 const sentBytes = 4_096
 const readableEvent = Buffer.alloc(event.bytes)
+/** How long a turn of several datagrams waits for more, and how long it lasts: what else the thread does waits so long. */
+const waitMs = 1
+const longestTurnMs = 4
 
 export interface DatagramEvents {
   /** Receives a datagram of the peer. Its bytes are valid until the function returns. */
@@ -20,22 +23,34 @@ export interface DatagramEvents {
   readonly onError: (error: unknown) => void
 }
 
+/** The owner of a socket of a sweep. */
+export interface SweptSocket {
+  /** Reads datagrams that wait. Returns how many it read. */
+  readonly onReadable: () => number
+  /** Called after each look at all sockets, to send what was queued meanwhile. */
+  readonly onLooked?: () => void
+}
+
 /**
- * Reads the datagrams of many sockets without waiting for Node to report each: one call finds the sockets that have some, one call reads a
- * datagram into reused memory. A socket that Node delivers takes twice the calls and a buffer of 64 KiB. Node wakes the thread, so an idle socket
- * costs nothing and no datagram waits for a sweep.
+ * Reads the datagrams of many sockets without waiting for Node to report each: one call finds the sockets that have some. A datagram that Node
+ * delivers takes several calls, objects and a buffer of 64 KiB. Node wakes the thread, so an idle socket costs nothing; while several datagrams
+ * come at a time, the thread goes on looking for up to 4 ms before it goes back to Node.
  */
 export class DatagramSweep {
   readonly calls: SocketCalls
+  /** The buffer of `read`. */
+  readonly received = Buffer.allocUnsafeSlow(receivedBytes)
   readonly #fd: number
-  readonly #readers = new Map<number, DatagramEvents>()
+  readonly #sockets = new Map<number, SweptSocket>()
+  readonly #senders = new Set<SweptSocket>()
   // The C library gets the pointers; the buffers stay referenced as long as it may use them.
-  readonly #in = Buffer.allocUnsafeSlow(receivedBytes)
   readonly #out = Buffer.allocUnsafeSlow(sentBytes)
   readonly #events = Buffer.allocUnsafeSlow(maxEvents * event.bytes)
   readonly #pointers: { readonly in: bigint; readonly out: bigint; readonly events: bigint }
+  /** Datagrams that Node delivered since the last turn. */
+  #delivered = 0
   #isPlanned = false
-  #isReading = false
+  #isLooking = false
 
   /** Returns undefined where the system calls cannot be reached. */
   static open(): DatagramSweep | undefined {
@@ -50,59 +65,95 @@ export class DatagramSweep {
     this.calls = calls
     this.#fd = fd
     this.#pointers = {
-      in: ffi.getRawPointer(this.#in),
+      in: ffi.getRawPointer(this.received),
       out: ffi.getRawPointer(this.#out),
       events: ffi.getRawPointer(this.#events),
     }
   }
 
-  add(fd: number, events: DatagramEvents): void {
-    this.#readers.set(fd, events)
+  add(fd: number, socket: SweptSocket): void {
+    this.#sockets.set(fd, socket)
+    if (socket.onLooked !== undefined) this.#senders.add(socket)
     this.calls.epoll_ctl(this.#fd, epoll.add, fd, eventFor(fd))
   }
 
   /** Removes a socket before it is closed. */
   remove(fd: number): void {
-    this.#readers.delete(fd)
+    const socket = this.#sockets.get(fd)
+    if (socket !== undefined) this.#senders.delete(socket)
+    this.#sockets.delete(fd)
     this.calls.epoll_ctl(this.#fd, epoll.remove, fd, eventFor(fd))
   }
 
-  /** Sends a message on a connected socket; false where the kernel does not take it. Plans a sweep for the end of this turn of the event loop. */
+  /** Sends a message on a connected socket; false where the kernel does not take it. Plans a turn, which reads the answer if it is there. */
   send(fd: number, message: Buffer): boolean {
-    if (!this.#isPlanned) {
-      this.#isPlanned = true
-      setImmediate(() => {
-        this.#isPlanned = false
-        this.readAll()
-      })
-    }
+    this.plan()
     if (message.length > sentBytes) return false
     message.copy(this.#out)
     return this.calls.write(fd, this.#pointers.out, bigLength(message.length)) === message.length
   }
 
+  /** Reads a datagram into `received`. Returns its length, -1 where none waits. */
+  read(fd: number): number {
+    return this.calls.read(fd, this.#pointers.in, receivedLength)
+  }
+
+  /** Plans a turn for when Node has reported what it knows. `delivered` datagrams came by way of Node. */
+  plan(delivered = 0): void {
+    this.#delivered += delivered
+    if (this.#isPlanned || this.#isLooking) return
+    this.#isPlanned = true
+    setImmediate(this.#takeTurn)
+  }
+
+  /** Reads what waits on all sockets now, after Node has delivered a datagram: else Node would find the rest one by one. */
+  readNow(): void {
+    this.plan(1)
+    this.#look(0)
+  }
+
   close(): void {
-    this.#readers.clear()
+    this.#sockets.clear()
     this.calls.close(this.#fd)
   }
 
-  /** Reads what waits on all sockets. */
-  readAll(): void {
-    if (this.#isReading || this.#readers.size === 0) return
-    this.#isReading = true
-    const count = this.calls.epoll_wait(this.#fd, this.#pointers.events, maxEvents, 0)
-    for (let index = 0; index < count; index += 1) this.#read(index * event.bytes)
-    this.#isReading = false
+  readonly #takeTurn = (): void => {
+    this.#isPlanned = false
+    this.#sendQueued()
+    const endMs = performance.now() + longestTurnMs
+    let read = this.#delivered
+    this.#delivered = 0
+    let found = 0
+    do {
+      found = this.#look(read > 1 ? waitMs : 0)
+      read += found
+    } while (found > 0 && performance.now() < endMs)
+    if (found > 0) this.plan(read)
   }
 
-  /** Reads one datagram of the socket of an event. An error of the socket is left to Node, which knows its text. */
-  #read(at: number): void {
-    if ((this.#events.readUInt32LE(at) & epoll.failed) !== 0) return
-    const fd = this.#events.readInt32LE(at + event.data)
-    const reader = this.#readers.get(fd)
-    if (reader === undefined) return
-    const length = this.calls.read(fd, this.#pointers.in, receivedLength)
-    if (length >= 0) reader.onMessage(this.#in, length)
+  /** Reads what waits on the sockets that have some, up to 64 of them; waits for the first one. Returns how many datagrams it read. */
+  #look(timeoutMs: number): number {
+    if (this.#isLooking || this.#sockets.size === 0) return 0
+    this.#isLooking = true
+    let found = 0
+    try {
+      const count = this.calls.epoll_wait(this.#fd, this.#pointers.events, maxEvents, timeoutMs)
+      for (let index = 0; index < count; index += 1) found += this.#readSocket(index * event.bytes)
+      if (found > 0) this.#sendQueued()
+    } finally {
+      this.#isLooking = false
+    }
+    return found
+  }
+
+  #sendQueued(): void {
+    for (const socket of this.#senders) socket.onLooked?.()
+  }
+
+  /** Reads the socket of an event. An error of the socket is left to Node, which knows its text. */
+  #readSocket(at: number): number {
+    if ((this.#events.readUInt32LE(at) & epoll.failed) !== 0) return 0
+    return this.#sockets.get(this.#events.readInt32LE(at + event.data))?.onReadable() ?? 0
   }
 }
 

@@ -1,3 +1,4 @@
+import type { DatagramSweep } from '../../../host/datagrams/index.ts'
 import { describeError } from '../../../model/errors.ts'
 import type { ListenAddress, Listener } from '../plugins/client.ts'
 import { type DatagramPlace, type HandedDatagrams, placeOf } from '../resolver/batches.ts'
@@ -23,13 +24,16 @@ interface OpenListener {
 export class Listeners {
   readonly #responder: Responder
   readonly #forward: Forward
+  readonly #sweep: DatagramSweep | undefined
   #open: readonly OpenListener[] = []
   /** The change in progress. One begins when the one before has ended: two that open sockets side by side would end as the first one wanted it. */
   #changing: Promise<unknown> = Promise.resolve()
 
-  constructor(responder: Responder, forward: Forward) {
+  /** `sweep` reads the sockets of this thread. */
+  constructor(responder: Responder, forward: Forward, sweep?: DatagramSweep) {
     this.#responder = responder
     this.#forward = forward
+    this.#sweep = sweep
   }
 
   /** Listens on exactly these addresses. Returns those on which it cannot listen; the others serve. */
@@ -83,7 +87,7 @@ export class Listeners {
 
   async #listen(current: ListenAddress, maxConnections: number): Promise<OpenListener | ListenFailure> {
     const listener = { current }
-    const udp = new UdpServer(listener, this.#responder, this.#forward)
+    const udp = new UdpServer(listener, this.#responder, { forward: this.#forward, sweep: this.#sweep })
     const tcp = new TcpServer(listener, this.#responder, maxConnections)
     try {
       await udp.listen()

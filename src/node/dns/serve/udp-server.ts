@@ -1,6 +1,6 @@
 import { createSocket, type RemoteInfo, type Socket } from 'node:dgram'
 import { once } from 'node:events'
-import { type Datagram, DatagramBatch, readSource } from '../../../host/datagrams/index.ts'
+import { type Datagram, DatagramBatch, type DatagramSweep, readSource } from '../../../host/datagrams/index.ts'
 import { ipFamily } from '../../../model/ip.ts'
 import { listenFailure } from '../errors.ts'
 import type { Client, Listener } from '../plugins/client.ts'
@@ -26,22 +26,30 @@ export interface ReceivedDatagram {
 /** Returns false where the thread with the resolver is not running: the datagram is left to its receiver. */
 export type Forward = (received: ReceivedDatagram) => boolean
 
+export interface UdpParts {
+  /** Gets the datagrams whose answer the resolver has; without it they are answered like all that take waiting. */
+  readonly forward?: Forward | undefined
+  /** Reads the sockets of the thread; without it only Node reports what waits. */
+  readonly sweep?: DatagramSweep | undefined
+}
+
 /** Answers datagrams on one address and port, which it shares with the other threads. */
 export class UdpServer implements DatagramReplies {
   readonly #listener: Listener
   readonly #responder: Responder
   readonly #forward: Forward | undefined
+  readonly #sweep: DatagramSweep | undefined
   readonly #socket: Socket
   #scratch = Buffer.allocUnsafeSlow(scratchBytes)
   #batch: DatagramBatch | undefined
   #clients: readonly BatchClient[] = []
   #isPlanned = false
 
-  /** `forward` gets the datagrams whose answer the resolver has; without it they are answered like all that take waiting. */
-  constructor(listener: Listener, responder: Responder, forward?: Forward) {
+  constructor(listener: Listener, responder: Responder, { forward, sweep }: UdpParts = {}) {
     this.#listener = listener
     this.#responder = responder
     this.#forward = forward
+    this.#sweep = sweep
     const type = ipFamily(listener.current.address) === 'IPv6' ? 'udp6' : 'udp4'
     // Answers go to addresses, never to names, so nothing is resolved.
     const lookup: NonNullable<Parameters<typeof createSocket>[0] & object>['lookup'] = (address, _, done) =>
@@ -67,8 +75,12 @@ export class UdpServer implements DatagramReplies {
     this.#socket.on('error', () => {})
     this.#socket.on('message', (message, from) => {
       this.#take(message, from)
-      this.#takeWaiting()
+      const waiting = this.#takeWaiting()
+      this.#sweep?.plan(1 + waiting)
     })
+    const batch = this.#batch
+    if (batch !== undefined)
+      this.#sweep?.add(batch.fd, { onReadable: () => this.#takeWaiting(), onLooked: () => batch.send() })
   }
 
   /** Has the kernel choose the thread for a datagram by its name, as its address is configured now. */
@@ -78,6 +90,7 @@ export class UdpServer implements DatagramReplies {
 
   async close(): Promise<void> {
     const closed = once(this.#socket, 'close')
+    if (this.#batch !== undefined) this.#sweep?.remove(this.#batch.fd)
     // Another file may get this descriptor's number from now on.
     this.#batch = undefined
     this.#socket.close()
@@ -97,14 +110,16 @@ export class UdpServer implements DatagramReplies {
 
   /**
    * Answers the datagrams that arrived with the first one or while it was answered, at most one batch. Node delivers 32 datagrams in a turn of
-   * the event loop, so with their batches connections and configuration changes wait for 2,080 at most.
+   * the event loop, so with their batches connections and configuration changes wait for 2,080 at most. Returns how many there were.
    */
-  #takeWaiting(): void {
+  #takeWaiting(): number {
     const batch = this.#batch
     const count = batch?.receive() ?? 0
-    if (batch === undefined || count === 0) return
+    if (batch === undefined || count === 0) return 0
     for (let index = 0; index < count; index += 1) this.#takeOne(batch, index)
-    batch.send()
+    // A sweep sends when it has looked at all sockets.
+    if (this.#sweep === undefined) batch.send()
+    return count
   }
 
   #takeOne(batch: DatagramBatch, index: number): void {
@@ -158,6 +173,7 @@ export class UdpServer implements DatagramReplies {
   }
 
   #planSend(batch: DatagramBatch): void {
+    if (this.#sweep !== undefined) return void this.#sweep.plan()
     if (this.#isPlanned) return
     this.#isPlanned = true
     setImmediate(() => {

@@ -1,4 +1,5 @@
 import type { MessagePort } from 'node:worker_threads'
+import type { DatagramSweep } from '../../../host/datagrams/index.ts'
 import type { Sampling } from '../../../observe/tracing/sampling.ts'
 import { silentSpan, silentTracer, type Tracer } from '../../../observe/tracing/tracer.ts'
 import type { Series } from '../metrics/series.ts'
@@ -31,12 +32,17 @@ interface ActiveResolver {
 /** One cache and one set of upstreams for each server block. One serving thread has them; the others ask that thread. */
 export class Resolvers implements LocalResolver {
   readonly #metrics = { forward: new ForwardMetrics(), loop: new LoopMetrics() }
-  readonly #events = createEvents(this.#metrics, () => this.#tracer)
+  readonly #events: Omit<ResolverEvents, 'onFailure'>
   readonly #servers: ResolveServer[] = []
   #places: readonly DatagramPlace[] = []
   readonly #outbox = new SpanOutbox(sendSpans)
   #tracer: Tracer = silentTracer
   #active: ReadonlyMap<string, ActiveResolver> = new Map()
+
+  /** `sweep` reads the sockets of this thread. */
+  constructor(sweep: DatagramSweep | undefined) {
+    this.#events = { ...createEvents(this.#metrics, () => this.#tracer), sweep }
+  }
 
   /** Resolves questions of this thread. */
   readonly resolve: Resolve = (question) => this.#active.get(question.block)?.resolver.resolve(question)

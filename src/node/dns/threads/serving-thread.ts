@@ -1,5 +1,6 @@
 // The entry of a serving thread: sockets, a view of the cluster's names, and the resolver or a channel to the thread that has it.
 import type { MessagePort } from 'node:worker_threads'
+import { DatagramSweep } from '../../../host/datagrams/index.ts'
 import type { Resolve } from '../plugins/forward/resolve-request.ts'
 import { ResolveClient } from '../resolver/resolve-client.ts'
 import type { TakeDatagrams } from '../resolver/resolve-server.ts'
@@ -26,7 +27,8 @@ const responder = new Responder({
   localResolver: () => local,
   writeLog: (line) => log.info(line),
 })
-const listeners = new Listeners(responder, forward)
+const sweep = DatagramSweep.open()
+const listeners = new Listeners(responder, forward, sweep)
 
 /** The thread with the resolver answers datagrams that wait for upstreams, whichever thread received them. */
 function forward({ bytes, length, client, source, replies }: ReceivedDatagram): boolean {
@@ -41,7 +43,7 @@ const takeDatagrams: TakeDatagrams = (handed, giveCopy) =>
 /** Loads the resolver on the thread that has it; the others do without its modules. */
 function openResolvers(): Promise<Resolvers> {
   resolvers ??= import('./resolvers.ts').then(({ Resolvers }) => {
-    const opened = new Resolvers()
+    const opened = new Resolvers(sweep)
     resolve = opened.resolve
     local = opened
     return opened
@@ -77,6 +79,7 @@ const handlers: Handlers = {
     channel.close()
     const opened = await resolvers
     opened?.close()
+    sweep?.close()
   },
 }
 

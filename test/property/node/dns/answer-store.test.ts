@@ -8,7 +8,10 @@ import { answerBytes, questionBytes } from '../../../helpers/upstream-messages.t
 
 const blockBytes = 192
 /** Names of one block and of two: the question of the last ones does not fit in the first block of a message. */
-const names = Array.from({ length: 12 }, (_, index) => `${index % 4 === 3 ? `${'x'.repeat(60)}.`.repeat(3) : ''}n${index}.example.`)
+const names = Array.from(
+  { length: 12 },
+  (_, index) => `${index % 4 === 3 ? `${'x'.repeat(60)}.`.repeat(3) : ''}n${index}.example.`,
+)
 
 interface Kept {
   readonly message: Buffer

@@ -1,3 +1,4 @@
+import type { DatagramSweep } from '../../../../host/datagrams/index.ts'
 import type { Deadlines } from '../../../../loop/deadlines.ts'
 import type { Ip } from '../../../../model/ip.ts'
 import type { SourceLocation } from '../../corefile/errors.ts'
@@ -49,6 +50,8 @@ export interface ForwardSettings {
 export interface ConnectionSettings extends Pick<ForwardSettings, 'expireMs' | 'maxAgeMs' | 'sourceAddress'> {
   readonly random: RandomNumbers
   readonly deadlines: Deadlines
+  /** Reads the sockets of the thread; undefined where each upstream reads its own. */
+  readonly sweep?: DatagramSweep | undefined
   /** Receives the transport of each query, and whether an open connection was reused. */
   readonly onConnection?: (transport: UpstreamTransport, kept: boolean) => void
 }

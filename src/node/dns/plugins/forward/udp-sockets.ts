@@ -122,7 +122,7 @@ export class UdpSockets {
   #isClosed = false
 
   constructor({ address, port }: UpstreamTarget, settings: ConnectionSettings) {
-    const datagrams = new ConnectedDatagrams({ address, port, source: settings.sourceAddress })
+    const datagrams = new ConnectedDatagrams({ address, port, source: settings.sourceAddress }, settings.sweep)
     this.#datagrams = datagrams
     this.#opener = { open: (events) => datagrams.open(events), where: `${address} port ${port}` }
     this.#settings = settings

@@ -1,3 +1,4 @@
+import type { DatagramSweep } from '../../../../host/datagrams/index.ts'
 import { Deadlines } from '../../../../loop/deadlines.ts'
 import { ipFamily } from '../../../../model/ip.ts'
 import { readUint16, writeUint16 } from '../../wire/bytes.ts'
@@ -27,6 +28,8 @@ export interface UpstreamEvents {
   readonly onConnection: (upstream: Upstream, transport: UpstreamTransport, kept: boolean) => void
   /** Receives an upstream that counts as down now, or as up again. */
   readonly onChange: (upstream: Upstream) => void
+  /** Reads the sockets of the thread; absent: each upstream reads its own. */
+  readonly sweep?: DatagramSweep | undefined
 }
 
 /** One server with its connections and its health. Failures in a row start health checks, and any answer to a check ends them. */
@@ -51,7 +54,14 @@ export class Upstream {
     this.#events = events
     const onConnection = (transport: UpstreamTransport, kept: boolean) => events.onConnection(this, transport, kept)
     const deadlines = new Deadlines()
-    const connections = { ...connectionSettings(target, settings), random: this.#random, deadlines, onConnection }
+    const { sweep } = events
+    const connections = {
+      ...connectionSettings(target, settings),
+      random: this.#random,
+      deadlines,
+      sweep,
+      onConnection,
+    }
     this.#udp = new UdpSockets(target, connections)
     this.#stream = new StreamConnections(target, connections)
   }
@@ -288,7 +298,7 @@ function isRefusal(reply: Buffer): boolean {
 function connectionSettings(
   { address }: UpstreamTarget,
   { expireMs, maxAgeMs, sourceAddress }: ForwardSettings,
-): Omit<ConnectionSettings, 'random' | 'deadlines'> {
+): Omit<ConnectionSettings, 'random' | 'deadlines' | 'sweep'> {
   const isOfFamily = sourceAddress !== undefined && ipFamily(sourceAddress) === ipFamily(address)
   return { expireMs, maxAgeMs, ...(isOfFamily && { sourceAddress }) }
 }

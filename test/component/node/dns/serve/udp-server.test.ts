@@ -103,21 +103,25 @@ test('a datagram is answered where the resolver is, from the socket of that thre
   const copies: string[] = []
   const giveCopy = (id: string, question: Uint8Array) =>
     copies.push(`${id} ${readMessage(Buffer.from(question), question.length).id}`)
-  const answering = new UdpServer({ current: listenAddress }, resolving, (datagram) => {
-    resolving.forward({
-      ...datagram,
-      bytes: Buffer.from(datagram.bytes.subarray(0, datagram.length)),
-      client: keepClient(datagram.client),
-    })
-    return true
+  const answering = new UdpServer({ current: listenAddress }, resolving, {
+    forward: (datagram) => {
+      resolving.forward({
+        ...datagram,
+        bytes: Buffer.from(datagram.bytes.subarray(0, datagram.length)),
+        client: keepClient(datagram.client),
+      })
+      return true
+    },
   })
   let handedOver = 0
-  const receiving = new UdpServer({ current: listenAddress }, received, ({ bytes, length, source }) => {
-    handedOver += 1
-    const pack = new DatagramPack()
-    pack.add(bytes, length, source)
-    answering.takeHandedOver(pack.take(), giveCopy)
-    return true
+  const receiving = new UdpServer({ current: listenAddress }, received, {
+    forward: ({ bytes, length, source }) => {
+      handedOver += 1
+      const pack = new DatagramPack()
+      pack.add(bytes, length, source)
+      answering.takeHandedOver(pack.take(), giveCopy)
+      return true
+    },
   })
   await answering.listen()
   await receiving.listen()
@@ -142,7 +146,7 @@ test('while the thread with the resolver is not running, a datagram for it gets 
   responder.configure({ blocks: [block], addresses: [listenAddress], clusterSources: [], maxConnections: 1 }, [])
   const forward: Forward = ({ bytes, length, client, source }) =>
     line.handOver(client.listener.current, bytes, length, source)
-  const server = new UdpServer({ current: listenAddress }, responder, forward)
+  const server = new UdpServer({ current: listenAddress }, responder, { forward })
   await server.listen()
   context.after(() => server.close())
   const codeOf = async (name: string) => {

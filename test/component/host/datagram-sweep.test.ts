@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict'
+import { createSocket } from 'node:dgram'
+import { once } from 'node:events'
+import { type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { DatagramBatch, DatagramSweep } from '../../../src/host/datagrams/index.ts'
+import { ipOf } from '../../helpers/addresses.ts'
+import { findFreePort } from '../../helpers/free-port.ts'
+import { until } from '../../helpers/until.ts'
+
+/** A sweep with one socket that Node does not watch, and what sends datagrams to it. */
+async function openSweep(context: TestContext) {
+  const port = await findFreePort()
+  const batch = DatagramBatch.open(ipOf('127.0.0.1'), port)
+  const sweep = DatagramSweep.open()
+  assert.ok(batch && sweep)
+  const client = createSocket('udp4')
+  client.connect(port, '127.0.0.1')
+  await once(client, 'connect')
+  context.after(() => {
+    client.close()
+    sweep.remove(batch.fd)
+    sweep.calls.close(batch.fd)
+    sweep.close()
+  })
+  const send = (text: string) => new Promise<void>((done) => void client.send(text, () => done()))
+  return { batch, sweep, send }
+}
+
+test('a turn ends after some milliseconds, however many datagrams come, and goes on when Node has had its own', async (context) => {
+  const { batch, sweep, send } = await openSweep(context)
+  let looks = 0
+  // This reader never empties its socket.
+  sweep.add(batch.fd, {
+    onReadable: () => {
+      looks += 1
+      return 2
+    },
+  })
+  await send('stays')
+  sweep.plan(2)
+  await sleep(20)
+  const before = looks
+  assert.ok(before > 0)
+  await until('another turn has begun', () => looks > before)
+})
+
+test('a turn waits for more only where several datagrams came', async (context) => {
+  const { batch, sweep, send } = await openSweep(context)
+  const waits = context.mock.method(sweep.calls, 'epoll_wait')
+  waits.mock.resetCalls()
+  let looked = 0
+  sweep.add(batch.fd, {
+    onReadable: () => batch.receive(),
+    onLooked: () => {
+      looked += 1
+    },
+  })
+  sweep.plan(1)
+  await new Promise(setImmediate)
+  assert.deepEqual(
+    waits.mock.calls.map(({ arguments: given }) => given[3]),
+    [0],
+  )
+  assert.equal(looked, 1)
+  await send('one')
+  await send('two')
+  waits.mock.resetCalls()
+  sweep.plan(2)
+  await until('the turn is over', () => waits.mock.callCount() >= 2)
+  assert.deepEqual(
+    waits.mock.calls.map(({ arguments: [, , , timeoutMs] }) => timeoutMs),
+    [1, 1],
+  )
+  assert.deepEqual(
+    batch.datagrams.slice(0, 2).map(({ bytes, length }) => bytes.toString('latin1', 0, length)),
+    ['one', 'two'],
+  )
+  assert.equal(looked, 3, 'before the first look, and after the one that found something')
+})
