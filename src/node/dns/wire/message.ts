@@ -9,7 +9,7 @@ import type { DnsRecord } from './record.ts'
 /** The most bytes of a message over TCP: its length is two bytes (RFC 1035 4.2.2). */
 export const maxMessageLength = 65_535
 
-export type Section = 'answer' | 'authority' | 'additional'
+type Section = 'answer' | 'authority' | 'additional'
 const sections: readonly Section[] = ['answer', 'authority', 'additional']
 
 /** The offsets of one record in a message. */

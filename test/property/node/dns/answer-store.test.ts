@@ -69,17 +69,7 @@ describe('the store of cached answers', () => {
           evictions += 1
         })
         for (const [index, step] of steps.entries()) {
-          const name = names[step.name] ?? ''
-          const entry = store.find(parsedQuery(questionBytes(step.upper ? name.toUpperCase() : name)))
-          assert.equal(entry !== 0, model.kept.has(name), `step ${index}`)
-          if (step.action === 'put') putBoth(store, model, { ...step, name, index, room })
-          else if (step.action === 'delete') {
-            store.delete(entry)
-            model.kept.delete(name)
-          } else if (entry !== 0) {
-            store.use(entry)
-            model.use(name)
-          }
+          performBoth(store, model, { ...step, name: names[step.name] ?? '', index, room })
           compare(store, model)
         }
         assert.equal(evictions, model.evictions)
@@ -118,7 +108,8 @@ describe('the store of cached answers', () => {
   })
 })
 
-interface Put {
+interface Step {
+  readonly action: string
   readonly name: string
   readonly upper: boolean
   readonly index: number
@@ -127,7 +118,22 @@ interface Put {
   readonly room: { readonly entries: number; readonly blocks: number }
 }
 
-function putBoth(store: AnswerStore, model: Model, { name, upper, index, addresses, mark, room }: Put): void {
+function performBoth(store: AnswerStore, model: Model, step: Step): void {
+  const { action, name, upper, index } = step
+  const entry = store.find(parsedQuery(questionBytes(upper ? name.toUpperCase() : name)))
+  assert.equal(entry !== 0, model.kept.has(name), `step ${index}`)
+  if (action === 'put') return void putBoth(store, model, step)
+  if (entry === 0) return
+  if (action === 'use') {
+    store.use(entry)
+    model.use(name)
+  } else {
+    store.delete(entry)
+    model.kept.delete(name)
+  }
+}
+
+function putBoth(store: AnswerStore, model: Model, { name, upper, index, addresses, mark, room }: Step): void {
   const texts = Array.from({ length: addresses }, (_, number) => `192.0.2.${number}`)
   const message = answerBytes(questionBytes(name), { addresses: texts })
   const query = parsedQuery(questionBytes(upper ? name.toUpperCase() : name))
