@@ -11,6 +11,7 @@ import { optionsWithoutEffect } from '../configuration/without-effect.ts'
 import type { ZoneFeed } from '../feed/zone-feed.ts'
 import type { Series } from '../metrics/series.ts'
 import { hostsEntries } from '../plugins/hosts/metrics.ts'
+import type { ListenFailure } from '../serve/listeners.ts'
 import { encodeName, foldName, isUnder } from '../wire/name.ts'
 import type { DnsServer } from './dns-server.ts'
 import { ListenRetry } from './listen-retry.ts'
@@ -88,6 +89,12 @@ export class DnsConfiguration {
     return this.#active ? configurationSeries({ ...this.#active.configured, failedReloads }) : []
   }
 
+  /** Notes addresses on which a thread that was started again cannot listen. A later `reload` tries again. */
+  noteListenFailures(failures: readonly ListenFailure[]): void {
+    this.#listening.note(failures, true)
+    this.#reportListenFailures()
+  }
+
   /** Reads the Corefile and its files again, and puts into effect what differs. */
   async reload(): Promise<void> {
     try {
@@ -133,7 +140,7 @@ export class DnsConfiguration {
   #reportApplied(loaded: LoadedCorefile, { plan, from }: ActiveConfiguration): void {
     const { log, settings } = this.#parts
     const { clusterDomain } = settings
-    for (const failure of this.#listening.failures) log.warn('DNS cannot listen on an address', { ...failure })
+    this.#reportListenFailures()
     if (!servesDomain(plan, clusterDomain))
       log.warn('the Corefile does not serve the cluster domain (--cluster-domain)', {
         clusterDomain,
@@ -141,6 +148,11 @@ export class DnsConfiguration {
       })
     for (const option of optionsWithoutEffect(loaded)) log.warn('an option of the Corefile has no effect', { option })
     log.info('DNS is configured', { from, blocks: plan.threads.serving.blocks.map(({ id }) => id) })
+  }
+
+  #reportListenFailures(): void {
+    for (const failure of this.#listening.failures)
+      this.#parts.log.warn('DNS cannot listen on an address', { ...failure })
   }
 
   #reportBadCorefile(error: string): void {

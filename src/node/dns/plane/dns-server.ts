@@ -19,6 +19,7 @@ export interface DnsServerParts {
   readonly unready: () => readonly string[]
   /** The series of the main thread. */
   readonly series: () => Iterable<Series>
+  readonly onListenFailures: (failures: readonly ListenFailure[]) => void
   /** The metrics of the process in text. */
   readonly processMetrics: () => Promise<string>
   /** Absent: queries are not traced. */
@@ -38,7 +39,8 @@ export class DnsServer {
 
   constructor(parts: DnsServerParts) {
     this.#parts = parts
-    this.#threads = new DnsThreads({ servingThreads, tracer: parts.tracer, log: parts.log })
+    const { onListenFailures, tracer, log } = parts
+    this.#threads = new DnsThreads({ servingThreads, onListenFailures, tracer, log })
     this.#http = new HttpEndpoints(
       {
         unready: parts.unready,

@@ -52,6 +52,7 @@ export class DnsPlane implements Component {
       unready: () => this.#unready(),
       processMetrics: parts.processMetrics ?? (async () => ''),
       series: () => [...this.#configuration.series(), ...this.feed.series()],
+      onListenFailures: (failures) => this.#configuration.noteListenFailures(failures),
       log,
     })
     this.#configuration = new DnsConfiguration({ settings, log, server: this.#server, feed: this.feed })

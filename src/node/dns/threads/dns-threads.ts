@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { MessageChannel } from 'node:worker_threads'
 import { Backoff } from '../../../loop/backoff.ts'
 import { describeError } from '../../../model/errors.ts'
@@ -23,6 +22,8 @@ export interface ThreadSettings {
 export interface ThreadParts {
   /** How many threads have sockets; at least two, so that one may be busy. */
   readonly servingThreads: number
+  /** Receives the addresses on which a thread that was started again cannot listen; `configure` is what tries again. */
+  readonly onListenFailures?: ((failures: readonly ListenFailure[]) => void) | undefined
   /** Absent: queries are not traced. */
   readonly tracer?: Tracer | undefined
   readonly log: Logger
@@ -52,7 +53,7 @@ export class DnsThreads {
     this.#parts = parts
   }
 
-  /** Opens the sockets, or changes what is served. Returns the addresses on which the threads cannot listen, each once. */
+  /** Opens the sockets that are not open, or changes what is served. Returns the addresses on which a thread cannot listen, each once. */
   async configure(settings: ThreadSettings, tables: readonly SharedTable[]): Promise<readonly ListenFailure[]> {
     this.#settings = settings
     this.#tables = [...tables]
@@ -61,9 +62,12 @@ export class DnsThreads {
     await this.#configureResolver()
     if (isStart) await this.#connectAll()
     // The one with the resolver first: it answers what the others hand over.
-    const failures = await this.#configureServing(this.#links[resolving])
-    await Promise.all(this.#links.map((link, index) => index !== resolving && this.#configureServing(link)))
-    return failures
+    const first = await this.#configureServing(this.#links[resolving])
+    const others = this.#links.filter((_, index) => index !== resolving)
+    const rest = await Promise.all(others.map((link) => this.#configureServing(link)))
+    return [
+      ...new Map([first, ...rest].flat().map((failure) => [`${failure.address} ${failure.port}`, failure])).values(),
+    ]
   }
 
   changeTable(index: number, table: SharedTable): void {
@@ -133,20 +137,8 @@ export class DnsThreads {
       await this.#configureResolver()
       await this.#connectAll()
     } else await this.#connect(index)
-    await this.#serveAgain(index)
-  }
-
-  /** Has a thread that was started again listen. It tries until it can: the other threads hand over what came to the same address. */
-  async #serveAgain(index: number): Promise<void> {
-    const link = this.#links[index]
-    const backoff = new Backoff({ baseMs: 1_000, maxMs: 30_000 })
-    while (!this.#isStopping && this.#links[index] === link) {
-      const [first] = await this.#configureServing(link)
-      if (first === undefined) return
-      const delayMs = Math.round(backoff.nextDelayMs())
-      this.#parts.log.warn('a DNS thread cannot listen; it tries again', { error: first.message, delayMs })
-      await sleep(delayMs, undefined, { ref: false })
-    }
+    const failures = await this.#configureServing(this.#links[index])
+    if (failures.length > 0) this.#parts.onListenFailures?.(failures)
   }
 
   async #configureResolver(): Promise<void> {

@@ -101,7 +101,7 @@ export class Upstream {
     this.#udp.ask(asked, this.#settings.readTimeoutMs, new UdpAttempt(this.#onUdp, { maker, sink, asked }))
   }
 
-  /** What follows an attempt over UDP. */
+  /** Receives the end of each attempt over UDP. */
   readonly #onUdp: UdpOutcome = {
     onReply: (attempt, reply) => {
       const verdict = this.#caseRandomization.judge(attempt.asked, reply)

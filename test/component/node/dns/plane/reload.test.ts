@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import type { Worker } from 'node:worker_threads'
 import { ApiError } from '../../../../../src/client/index.ts'
 import { DnsPlane } from '../../../../../src/node/dns/plane/plane.ts'
 import type { DnsSettings } from '../../../../../src/node/dns/plane/settings.ts'
@@ -16,7 +17,7 @@ import { askUdp } from '../../../../helpers/dns-server.ts'
 import { findFreePort } from '../../../../helpers/free-port.ts'
 import { createRecordingLogger } from '../../../../helpers/recording-logger.ts'
 import { makeTemporaryFolder } from '../../../../helpers/temporary-folder.ts'
-import { untilAsync } from '../../../../helpers/until.ts'
+import { until, untilAsync } from '../../../../helpers/until.ts'
 
 /** A plane with nothing to bind, and the port that the Corefiles of the test serve on. */
 async function startPlane(t: TestContext, settings: Partial<DnsSettings> = {}) {
@@ -93,6 +94,31 @@ test('an address on which DNS cannot listen is tried again until it can, and the
   await untilAsync('it listens', () => plane.reload().then(isOpen), 30_000)
   await untilAsync('it answers', answers, 30_000)
   assert.doesNotMatch(plane.health().message, /tried again/)
+})
+
+test('threads that were started again and cannot listen are tried again until they can, and the status says so', async (t) => {
+  const workers: Worker[] = []
+  const note = (worker: Worker) => void workers.push(worker)
+  process.on('worker', note)
+  t.after(() => process.off('worker', note))
+  const { plane, answers, serving, lines, port } = await startPlane(t)
+  plane.changeConfigMap({ Corefile: serving() })
+  await plane.reload()
+  assert.equal(await answers(), true)
+  await Promise.all(workers.map((worker) => worker.terminate()))
+  const holder = createSocket('udp4')
+  holder.bind(port, '127.0.0.1')
+  await once(holder, 'listening')
+  await until('a thread has tried to listen', () => lines.some((line) => line.includes('DNS cannot listen')), 30_000)
+  await plane.reload()
+  assert.match(plane.health().message, new RegExp(`127\\.0\\.0\\.1.*${port}.*; tried again after`))
+  holder.close()
+  await once(holder, 'close')
+  const isRight = async () => {
+    await plane.reload()
+    return !plane.health().message.includes('tried again') && (await answers())
+  }
+  await untilAsync('it answers, and the status says so', isRight, 30_000)
 })
 
 test('a resolver file without nameserver degrades the health, and is logged once', async (t) => {

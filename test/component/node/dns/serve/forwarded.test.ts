@@ -1,6 +1,4 @@
 import assert from 'node:assert/strict'
-import { createSocket } from 'node:dgram'
-import { once } from 'node:events'
 import { type TestContext, test } from 'node:test'
 import type { Worker } from 'node:worker_threads'
 import { flag, rcode, recordType } from '../../../../../src/node/dns/wire/codes.ts'
@@ -244,30 +242,6 @@ test('a serving thread that ends is started again, and both threads answer forwa
     )
   }
   assert.equal(workers.length, 4)
-})
-
-test('a thread that cannot listen after its start tries until it can', async (context) => {
-  const workers: Worker[] = []
-  const note = (worker: Worker) => void workers.push(worker)
-  process.on('worker', note)
-  context.after(() => process.off('worker', note))
-  const server = await upstream(context, says('192.0.2.7'))
-  const made = await serve(context, { resolver: { targets: [server.target] }, servingThreads: 1 })
-  await workers[0]?.terminate()
-  const another = createSocket('udp4').unref()
-  another.bind({ address: '127.0.0.1', port: made.port, exclusive: true })
-  await once(another, 'listening')
-  await until(
-    'the thread has tried to listen',
-    () => made.lines.includes('warn a DNS thread cannot listen; it tries again'),
-    patientMs,
-  )
-  another.close()
-  await untilAsync(
-    'it answers',
-    async () => (await askUdp(makeQuery('www.example.com.', recordType.A), made.port, 500)) !== undefined,
-    patientMs,
-  )
 })
 
 test('the stub resolver of the node may be the upstream: an address of the loopback other than our own', async (context) => {
