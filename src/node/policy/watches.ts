@@ -164,6 +164,7 @@ export class PolicyWatches implements Component {
       new Informer({
         client,
         collection: followed,
+        content: 'unmanaged',
         handler,
         log,
         tracer,

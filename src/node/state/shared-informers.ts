@@ -30,6 +30,7 @@ export function createSharedInformers({ client, dialect, log, tracer, timing }: 
   return {
     nodes: new SharedInformer({
       ...follow('nodes'),
+      content: 'unmanaged',
       reduce: (json) => reduceNode(json, dialect.annotations.ingressAddresses),
     }),
     namespaces: new SharedInformer({ ...follow('namespaces'), content: 'metadata', reduce: reduceNamespace }),
