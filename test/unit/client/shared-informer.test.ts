@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { Readable } from 'node:stream'
 import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type ApiClient, SharedInformer } from '../../../src/client/index.ts'
@@ -22,7 +23,7 @@ function clientOf(chunk: Promise<IteratorResult<Buffer>>, onWatch: () => void): 
   }
   type Asked = { readonly query: Readonly<Record<string, string>> }
   const stream = ({ query }: Asked, _limits: object, consume: (chunks: unknown) => Promise<unknown>) =>
-    consume(query['watch'] === 'true' ? watch : [toChunk(list)])
+    consume(query['watch'] === 'true' ? watch : Readable.from([toChunk(list)]))
   return { report: () => {}, forget: () => {}, stream } as unknown as ApiClient
 }
 
