@@ -111,3 +111,9 @@ export function closing(server: Server) {
   }
   return { server, port, [Symbol.asyncDispose]: close }
 }
+
+/** A backend that answers with what it was asked. */
+export const echo: RequestListener = (request, response) => {
+  response.setHeader('x-method', request.method ?? '')
+  response.end(JSON.stringify({ url: request.url, headers: request.headers }))
+}

@@ -374,26 +374,6 @@ test('the status of a pod takes no labels from its node', async () => {
   )
 })
 
-test('no Pod becomes a mirror pod or ceases to be one, and none is without its node', async () => {
-  await using server = await startTestServer()
-  const path = '/api/v1/namespaces/default/pods'
-  const spec = { containers: [{ name: 'c', image: 'i' }], nodeName: 'n' }
-  const create = (metadata: object, changes: object = {}) =>
-    server.call('POST', path, { body: { metadata, spec: { ...spec, ...changes } } })
-  const annotate = async (name: string, annotations: object) => {
-    const headers = { 'content-type': merge }
-    return (await server.call('PATCH', `${path}/${name}`, { body: { metadata: { annotations } }, headers })).code
-  }
-  assert.equal((await create({ name: 'loose', annotations: mirror }, { nodeName: '' })).code, 422)
-  assert.equal((await create({ name: 'account', annotations: mirror }, { serviceAccountName: 'x' })).code, 403)
-  assert.equal((await create({ name: 'mirror', annotations: mirror })).code, 201)
-  assert.equal((await create({ name: 'plain' })).code, 201)
-  assert.equal(await annotate('mirror', { [dialect.annotations.mirrorPod]: null }), 422)
-  assert.equal(await annotate('mirror', { [dialect.annotations.mirrorPod]: 'other' }), 422)
-  assert.equal(await annotate('plain', mirror), 422)
-  assert.equal(await annotate('mirror', { other: 'x' }), 200)
-})
-
 for (const name of ['platform', 'kubernetes'] satisfies DialectName[])
   test(`a node of the dialect ${name} sets the labels of its agent and none that select`, async () => {
     await using server = await startTestServer({ dialect: name })

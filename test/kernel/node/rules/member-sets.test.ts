@@ -1,13 +1,20 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Run } from '../../../../src/host/index.ts'
-import type { IpFamily } from '../../../../src/model/ip.ts'
 import { emptyXorHash } from '../../../../src/model/xor-hash.ts'
-import type { MemberSet, SetChange } from '../../../../src/netfilter/member-sets.ts'
-import type { Chain, Hook, TableChange } from '../../../../src/netfilter/ruleset.ts'
+import type { MemberSet } from '../../../../src/netfilter/member-sets.ts'
 import { detectIptables, type Flavour, Iptables, RulesWriter } from '../../../../src/node/rules/index.ts'
 import { silentLogger } from '../../../../src/observe/logger.ts'
+import {
+  addresses,
+  asking,
+  hooks,
+  members,
+  nothing,
+  setNames,
+  startWriter,
+  step,
+} from '../../../helpers/member-set-lab.ts'
 import { skipReason, type TestNetns, withNetns } from '../../../helpers/netns.ts'
 
 const skip = skipReason('iptables-nft', 'iptables-legacy', 'ip6tables-nft', 'ip6tables-legacy', 'ipset')
@@ -18,69 +25,6 @@ function onEachFlavour(title: string, body: (netns: TestNetns, flavour: Flavour)
       withNetns(async (lab) => body(await lab.create(), flavour)),
     )
   }
-}
-
-const hooks: readonly Hook[] = [
-  {
-    table: 'mangle',
-    builtin: 'FORWARD',
-    rule: {
-      matches: [{ kind: 'connection-state', states: ['RELATED', 'ESTABLISHED'], negated: true }],
-      target: { kind: 'jump', chain: 'PLAT-NETPOL' },
-    },
-  },
-]
-
-interface Recorded {
-  readonly writer: RulesWriter
-  /** `ipset restore` and `iptables-nft-restore`, in order; of ipset with its input. */
-  readonly restores: { program: string; input: string }[]
-  /** Programs with this name are killed once. */
-  fail: string | undefined
-}
-
-async function startWriter(netns: TestNetns, flavour: Flavour, family: IpFamily = 'IPv4'): Promise<Recorded> {
-  const choice = await detectIptables(netns.run, family, flavour)
-  const recorded = { restores: [] as Recorded['restores'], fail: undefined as string | undefined }
-  const run: Run = (file, args, options) => {
-    const isRestore = file.endsWith('-restore') || args[0] === 'restore'
-    if (isRestore) recorded.restores.push({ program: file, input: options.input ?? '' })
-    if (!isRestore || recorded.fail !== file) return netns.run(file, args, options)
-    recorded.fail = undefined
-    return netns.run('sh', ['-c', 'kill -KILL $$'], options)
-  }
-  const options = { tables: ['mangle'], hooks, log: silentLogger } as const
-  return Object.assign(recorded, { writer: new RulesWriter({ iptables: new Iptables(choice, run), ...options }) })
-}
-
-const addresses: MemberSet = { type: 'hash:ip', family: 'IPv4', maxElements: 65_536 }
-const nothing: SetChange = { create: new Map(), add: new Map(), remove: new Map(), destroy: [] }
-
-function step(change: Partial<SetChange>): SetChange {
-  return { ...nothing, ...change }
-}
-
-/** PLAT-NETPOL, which drops what comes from these sets. */
-function asking(...sets: readonly string[]): readonly TableChange[] {
-  const chain: Chain = sets.map((set) => ({
-    matches: [{ kind: 'in-set', set, by: ['src'] }],
-    target: { kind: 'drop' },
-  }))
-  return [{ table: 'mangle', set: new Map([['PLAT-NETPOL', chain]]), remove: [] }]
-}
-
-/** `NAME ELEMENT` of all sets, sorted. */
-async function members(netns: TestNetns): Promise<readonly string[]> {
-  const saved = await netns.exec('ipset', 'save')
-  return Array.from(saved.matchAll(/^add (\S+ \S+)/gm), ([, member = '']) => member).sort()
-}
-
-async function setNames(netns: TestNetns): Promise<readonly string[]> {
-  return (await netns.exec('ipset', 'list', '-name'))
-    .trim()
-    .split('\n')
-    .filter((name) => name !== '')
-    .sort()
 }
 
 async function eventually(check: () => Promise<void>): Promise<void> {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { ServerBlock } from '../../../../../src/node/dns/plugins/server-block.ts'
 import { nameText } from '../../../../../src/node/dns/wire/name.ts'
-import { assertRefused, blockOf } from '../../../../helpers/corefiles.ts'
+import { blockOf } from '../../../../helpers/corefiles.ts'
 
 describe('the plugins of a Corefile', () => {
   const read = <Key extends keyof ServerBlock>(key: Key, text: string) => blockOf(text)[key]
@@ -306,92 +306,6 @@ describe('the plugins of a Corefile', () => {
       fallthrough: 'all',
     })
   })
-
-  for (const [text, code, message] of [
-    ['errors {\n whoops\n}', 'unknown-option', "Corefile:3 - errors: unknown option 'whoops'"],
-    ['errors file', 'bad-value', 'Corefile:2 - file: expected stdout'],
-    ['errors {\n consolidate 5m (\n}', 'bad-value', 'Corefile:3 - (: not a regular expression (RE2)'],
-    ['errors {\n consolidate 5 x\n}', 'bad-value', 'Corefile:3 - 5: expected a duration like 5s'],
-    ['log {\n class most\n}', 'bad-value', 'Corefile:3 - most: expected all, denial, error, success'],
-    ['health {\n lameduck\n}', 'bad-value', 'Corefile:3 - lameduck: expected 1 arguments, found 0'],
-    ['health x:8080', 'bad-value', 'Corefile:2 - x:8080: expected ADDRESS:PORT'],
-    ['health {\n toString 1\n}', 'unknown-option', 'Corefile:3 - '],
-    ['ready {\n monitor never\n}', 'bad-value', 'Corefile:3 - '],
-    ['kubernetes {\n ttl 3601\n}', 'bad-value', 'Corefile:3 - 3601: expected a number of 3600 at most'],
-    ['kubernetes {\n pods some\n}', 'bad-value', 'Corefile:3 - some: expected disabled, insecure, verified'],
-    ['kubernetes in-addr.arpa', 'bad-value', 'Corefile:2 - kubernetes: expected a zone'],
-    ['kubernetes {\n namespace_labels a in b\n}', 'bad-value', 'Corefile:3 - a in b: expected a label selector'],
-    ['kubernetes {\n labels\n}', 'bad-value', 'Corefile:3 - '],
-    ['kubernetes {\n namespaces a\n namespace_labels b\n}', 'conflict', 'Corefile:2 - '],
-    ['kubernetes {\n multicluster clusterset.local\n}', 'unknown-option', 'Corefile:3 - kubernetes: multicluster: '],
-    ['kubernetes {\n resyncperiod 5m\n}', 'unknown-option', 'Corefile:3 - '],
-    ['forward .', 'bad-value', 'Corefile:2 - forward: expected 2 or more arguments, found 1'],
-    ['forward . dns.example', 'bad-value', 'Corefile:2 - dns.example: expected an address'],
-    ['forward . https://1.1.1.1', 'bad-value', 'Corefile:2 - '],
-    ['forward . 1.1.1.1:0', 'bad-value', 'Corefile:2 - '],
-    [`forward . ${'1.1.1.1 '.repeat(16)}`, 'bad-value', 'Corefile:2 - '],
-    ['forward . 1.1.1.1 {\n policy fastest\n}', 'bad-value', 'Corefile:3 - '],
-    ['forward . 1.1.1.1 {\n health_check 1s domain\n}', 'bad-value', 'Corefile:3 - '],
-    ['forward . 1.1.1.1 {\n next BOGUS\n}', 'bad-value', 'Corefile:3 - '],
-    ['forward . 1.1.1.1 {\n failover REFUSED NOERROR\n}', 'bad-value', 'Corefile:3 - failover: expected no NOERROR'],
-    ['forward . 1.1.1.1 {\n max_age 5s\n expire 10s\n}', 'bad-value', 'Corefile:2 - '],
-    ['forward . 1.1.1.1 {\n max_age 5s\n}', 'bad-value', 'Corefile:2 - forward: expected a max_age that is not below'],
-    ['forward . 1.1.1.1 {\n expire -5s\n}', 'bad-value', 'Corefile:3 - -5s: expected a duration'],
-    ['forward . 1.1.1.1 {\n max_age 9999999999h\n}', 'bad-value', 'Corefile:3 - '],
-    ['forward . 1.1.1.1 {\n max_age 1..5h\n}', 'bad-value', 'Corefile:3 - '],
-    ['forward . 1.1.1.1 {\n read_timeout 0\n}', 'bad-value', 'Corefile:3 - 0: expected a duration above 0'],
-    ['hosts {\n ttl 65536\n}', 'bad-value', 'Corefile:3 - '],
-    ['forward a..b 1.1.1.1', 'bad-value', 'Corefile:2 - a..b: expected a domain name'],
-    ['forward . tls://9.9.9.9%', 'bad-value', 'Corefile:2 - tls://9.9.9.9%: expected the name of a server'],
-    ['forward . tls://9.9.9.9%a/b', 'bad-value', 'Corefile:2 - '],
-    ['forward . tls://9.9.9.9%a:0', 'bad-value', 'Corefile:2 - '],
-    [
-      'forward . tls://9.9.9.9%a {\n tls_servername b\n}',
-      'conflict',
-      'Corefile:2 - forward: tls_servername and a name',
-    ],
-    ['kubernetes {\n apiserver_qps -1\n}', 'bad-value', 'Corefile:3 - -1: expected a number of 0 at least'],
-    ['kubernetes {\n apiserver_qps many\n}', 'bad-value', 'Corefile:3 - '],
-    ['cache -1 example.org', 'bad-value', 'Corefile:2 - -1: expected a number'],
-    [
-      'cache {\n serve_stale_policy prefer_positive\n}',
-      'bad-value',
-      'Corefile:3 - serve_stale_policy: expected serve_stale',
-    ],
-    ['cache {\n serve_stale 1h immediate 30s 30s 30s\n}', 'unknown-option', 'Corefile:3 - '],
-    ['cache {\n serve_stale 1h immediate 1.5s\n}', 'bad-value', 'Corefile:3 - 1.5s: expected whole seconds'],
-    ['cache {\n serve_stale 1h verify 0 30s 6m\n}', 'bad-value', 'Corefile:3 - 6m: expected a duration'],
-    ['cache 0', 'bad-value', 'Corefile:2 - '],
-    ['cache {\n disable both\n}', 'bad-value', 'Corefile:3 - '],
-    ['cache {\n prefetch 1 1m 5%\n}', 'bad-value', 'Corefile:3 - '],
-    ['cache {\n servfail 6m\n}', 'bad-value', 'Corefile:3 - '],
-    ['loop now', 'bad-value', 'Corefile:2 - '],
-    ['reload 1s', 'bad-value', 'Corefile:2 - '],
-    ['reload 10s 500ms', 'bad-value', 'Corefile:2 - '],
-    ['loadbalance weighted', 'bad-value', 'Corefile:2 - '],
-    ['loadbalance {\n reload 5s\n}', 'unknown-option', 'Corefile:3 - '],
-    ['bind', 'bad-value', 'Corefile:2 - '],
-    ['bind "; rm -rf"', 'bad-value', 'Corefile:2 - '],
-    ['hosts {\n 10.0.0.300 x\n}', 'unknown-option', 'Corefile:3 - '],
-    ['hosts {\n ttl 0\n}', 'bad-value', 'Corefile:3 - '],
-    ['rewrite edns0 local set 0xffee abc', 'unknown-option', "Corefile:2 - rewrite: unknown field 'edns0'"],
-    ['rewrite name a', 'bad-value', 'Corefile:2 - '],
-    ['rewrite name wild a b', 'bad-value', 'Corefile:2 - '],
-    ['rewrite name regex (a) {2}', 'bad-value', 'Corefile:2 - {2}: expected a group of the pattern, which has 1'],
-    ['rewrite name suffix a b answer auto answer name x y', 'conflict', 'Corefile:2 - '],
-    ['rewrite name suffix a b reply auto', 'bad-value', 'Corefile:2 - '],
-    ['rewrite type A', 'bad-value', 'Corefile:2 - '],
-    ['rewrite ttl a -', 'bad-value', 'Corefile:2 - '],
-    ['rewrite ttl a 9-3', 'bad-value', 'Corefile:2 - '],
-    ['template IN', 'bad-value', 'Corefile:2 - '],
-    ['template XX A', 'bad-value', 'Corefile:2 - '],
-    ['template IN A {\n match (\n}', 'bad-value', 'Corefile:3 - '],
-    ['template IN A {\n rcode BAD\n}', 'bad-value', 'Corefile:3 - '],
-  ] as const) {
-    test(`refused with its line: ${JSON.stringify(text)}`, () => {
-      assertRefused(`example.org {\n${text}\n}`, code, message)
-    })
-  }
 
   for (const [text, address, port, serverName] of [
     ['9.9.9.9', '9.9.9.9', 853, undefined],
