@@ -7,6 +7,7 @@ import { spec, type TestEvent } from 'node:test/reporters'
 import { limitFiles } from './file-limit.ts'
 import { keepCompiledCode, refuseServers, runSideBySide, staticChecks } from './static-checks.ts'
 import { eachAlone, groupFiles, levelOf, type TestProcess } from './test-groups.ts'
+import { stageTestProgram } from './test-program.ts'
 
 const levelsReport = '.cache/test-levels.txt'
 /** Of one process; the longest of test/long takes some ten minutes. For the test of this script by a variable, in seconds. */
@@ -117,6 +118,7 @@ function sumUp(event: TestEvent, totals: Map<string, number>): TestEvent {
 process.env['NODE_OPTIONS'] = `${process.env['NODE_OPTIONS'] ?? ''} --disable-warning=ExperimentalWarning`
 keepCompiledCode()
 await runSideBySide(staticChecks)
+await stageTestProgram()
 const withLong = process.argv.includes('--long')
 const files = listTestFiles(withLong)
 const processes = withLong ? eachAlone(files) : groupFiles(files)

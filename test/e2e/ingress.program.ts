@@ -4,18 +4,17 @@ import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { Agent, type AgentOptions, get as httpsGet } from 'node:https'
-import { resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { runProgram } from '../../src/host/index.ts'
 import { type AnyObject, deadlineMs, PodsLab } from '../helpers/pods-lab.ts'
+import { launcher } from '../helpers/program.ts'
 import { makeTlsCertificate } from '../helpers/tls-certificates.ts'
 import { untilAsync } from '../helpers/until.ts'
 
 const driver = process.argv[2] ?? 'in-process'
 const dataDir = '/run/platnet'
 const lab = new PodsLab({ agentIdentity: 'agent' })
-const launcher = resolve(import.meta.dirname, '../../scripts/platnet')
 const group = 'networking.platform.internal'
 const [plainHost, secureHost] = ['plain.example.com', 'secure.example.com']
 const version = 'v1'

@@ -2,16 +2,15 @@
 // that really run. Argument: how many pods of each kind send from their first instruction. Prints what was seen as one line of JSON.
 import { writeFileSync } from 'node:fs'
 import { get } from 'node:http'
-import { resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { runProgram } from '../../src/host/index.ts'
 import { type AnyObject, deadlineMs, PodsLab } from '../helpers/pods-lab.ts'
+import { launcher } from '../helpers/program.ts'
 import { untilAsync } from '../helpers/until.ts'
 import { countFirstPackets } from './first-packets.ts'
 
 const dataDir = '/run/platnet'
 const lab = new PodsLab({ agentIdentity: 'agent' })
-const launcher = resolve(import.meta.dirname, '../../scripts/platnet')
 const node = process.execPath
 const policies = { group: 'networking.platform.internal', version: 'v1', resource: 'networkpolicies' }
 const lines: string[] = []
@@ -29,6 +28,8 @@ const labels = (role: string) => ({ labels: { role } })
 
 async function startClient(name: string, ip: string, role: string): Promise<void> {
   await lab.createPod(name, { command: [node, '-e', clientCode(ip)] }, {}, labels(role))
+  // A pod has no log before its container runs.
+  await lab.waitFor(name, 'running', (pod) => pod.status?.phase === 'Running')
 }
 
 async function untilSays(name: string, word: string): Promise<void> {
@@ -78,7 +79,8 @@ await untilAsync('it is known', async () => (await lab.status()).includes('2 Net
 await startClient('mute', ip, 'mute')
 await untilSays('mute', 'silent')
 const muted = new Set((await lab.logs('mute')).trimEnd().split('\n'))
-await untilAsync('a denial is logged', async () => lines.some((line) => line.includes('denied by policy')), deadlineMs)
+const denialOfGuest = () => lines.find((line) => line.includes('denied by policy') && line.includes('guest'))
+await untilAsync('a denial of guest is logged', async () => denialOfGuest() !== undefined, deadlineMs)
 const seen = {
   fromNode,
   muted: [...muted],
@@ -87,7 +89,7 @@ const seen = {
   explained: await platnet('explain', 'default/guest', `${ip}:8080`),
   plan: await platnet('plan'),
   metrics: (await lab.metrics()).split('\n').filter((line) => line.startsWith('platnet_policy_')),
-  denial: JSON.parse(lines.find((line) => line.includes('denied by policy') && line.includes('guest')) ?? '{}'),
+  denial: JSON.parse(denialOfGuest() ?? '{}'),
 }
 const firstPackets = await countFirstPackets(lab, web, Number(process.argv[2]))
 await lab.stop()

@@ -2,7 +2,6 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { get } from 'node:http'
-import { resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { runProgram } from '../../src/host/index.ts'
 import { detectCgroups } from '../../src/node/pods/cgroups.ts'
@@ -10,6 +9,7 @@ import { findProgram } from '../../src/node/pods/container-files.ts'
 import { PodFolders } from '../../src/node/pods/pod-folders.ts'
 import { httpGet } from '../helpers/http-get.ts'
 import { type AnyObject, allowPods, deadlineMs, PodsLab, rootsFolder, shownFolder } from '../helpers/pods-lab.ts'
+import { launcher } from '../helpers/program.ts'
 import { untilAsync } from '../helpers/until.ts'
 
 const lab = new PodsLab()
@@ -289,7 +289,7 @@ async function observeCleanup() {
     '--control-socket=/run/agent.sock',
   ]
   const cleanup = (...more: string[]) =>
-    runProgram(resolve(import.meta.dirname, '../../scripts/platnet'), ['cleanup', '--yes', ...flags, ...more], {
+    runProgram(launcher, ['cleanup', '--yes', ...flags, ...more], {
       timeoutMs: deadlineMs,
     })
   const kept = await cleanup('--keep-pods')

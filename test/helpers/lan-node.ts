@@ -1,5 +1,4 @@
 import { mkdirSync } from 'node:fs'
-import { resolve } from 'node:path'
 import {
   addAddress,
   addRoute,
@@ -11,8 +10,8 @@ import {
   runProgram,
 } from '../../src/host/index.ts'
 import { ipOf } from './addresses.ts'
+import { launcher } from './program.ts'
 
-export const launcher = resolve(import.meta.dirname, '../../scripts/platnet')
 const lan = { name: 'plt-lan' }
 
 /** The network of the nodes, with this namespace as 192.0.2.1 on it: the place of the server. */

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type ClusterAccess, loadKubeconfig } from '../../src/client/index.ts'
 import { httpGet } from './http-get.ts'
+import { launcher } from './program.ts'
 
 /** How a test or a load generator reaches a server as its administrator. */
 export interface AdminAccess {
@@ -21,6 +22,7 @@ export class PlatnetServer {
   readonly #port: number
   readonly #environment: NodeJS.ProcessEnv
   readonly #flags: readonly string[]
+  readonly #program: string
   #child: ChildProcess | undefined
 
   /** The API core alone where `flags` do not say otherwise: the managers' ports are for one server of this machine. */
@@ -29,11 +31,13 @@ export class PlatnetServer {
     port: number,
     environment: NodeJS.ProcessEnv = {},
     flags: readonly string[] = ['--components=api'],
+    program = launcher,
   ) {
     this.dataDir = dataDir
     this.#port = port
     this.#environment = environment
     this.#flags = flags
+    this.#program = program
   }
 
   get pid(): number {
@@ -42,9 +46,8 @@ export class PlatnetServer {
 
   /** Resolves with how to reach it once it is ready; the whole of its start is in the time that takes. */
   async start(): Promise<AdminAccess> {
-    const program = join(import.meta.dirname, '../../scripts/platnet')
     const flags = ['--data-dir', this.dataDir, '--bind-address', '127.0.0.1', '--secure-port', String(this.#port)]
-    const child = spawn(program, ['server', ...flags, ...this.#flags, '--log-level', 'warn'], {
+    const child = spawn(this.#program, ['server', ...flags, ...this.#flags, '--log-level', 'warn'], {
       stdio: ['ignore', 'inherit', 'inherit'],
       env: { ...process.env, ...this.#environment },
     })

@@ -6,13 +6,13 @@ import { addAddress, createBridge, type RunningProgram, runProgram } from '../..
 import type { ApiObject } from '../../src/model/api-object.ts'
 import { ipOf } from './addresses.ts'
 import { httpGet } from './http-get.ts'
+import { launcher } from './program.ts'
 import { untilAsync } from './until.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: a test looks into any object
 export type AnyObject = any
 
 export const deadlineMs = 60_000
-const launcher = resolve(import.meta.dirname, '../../scripts/platnet')
 /** The built-in Corefile without the 5 s of answers after the agent's SIGTERM. */
 export const quickCorefile = '/run/Corefile'
 const corefile = `.:53 {

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { findFreePort } from '../../helpers/free-port.ts'
 import { PlatnetServer } from '../../helpers/platnet-server.ts'
+import { checkoutLauncher } from '../../helpers/program.ts'
 
 /** The rooms of the agent and the managers, their options apart, and the libraries that they need. */
 const unneeded =
@@ -22,7 +23,14 @@ test('An API server alone loads no plane, no controller and no HTTP client.', as
   const folder = mkdtempSync(join(tmpdir(), 'platnet-loaded-'))
   context.after(() => rmSync(folder, { recursive: true }))
   const coverage = join(folder, 'coverage')
-  const server = new PlatnetServer(join(folder, 'data'), await findFreePort(), { NODE_V8_COVERAGE: coverage })
+  const variables = { NODE_V8_COVERAGE: coverage }
+  const server = new PlatnetServer(
+    join(folder, 'data'),
+    await findFreePort(),
+    variables,
+    ['--components=api'],
+    checkoutLauncher,
+  )
   context.after(() => server.stop('SIGKILL'))
   await server.start()
   assert.equal(await server.stop('SIGTERM'), 0)

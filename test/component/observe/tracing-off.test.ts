@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { findFreePort } from '../../helpers/free-port.ts'
 import { PlatnetServer } from '../../helpers/platnet-server.ts'
+import { checkoutLauncher } from '../../helpers/program.ts'
 import { makeTemporaryFolder } from '../../helpers/temporary-folder.ts'
 
 /** What only an export of spans needs. OpenTelemetry's API itself comes with prom-client. */
@@ -16,7 +17,13 @@ test('A server without the variables of OpenTelemetry loads nothing that exports
     const file = join(folder, 'modules')
     const hook = `--import=${join(import.meta.dirname, 'record-modules.program.ts')}`
     const variables = { NODE_OPTIONS: hook, PLATNET_TEST_MODULES: file, ...env }
-    const server = new PlatnetServer(join(folder, 'data'), await findFreePort(), variables)
+    const server = new PlatnetServer(
+      join(folder, 'data'),
+      await findFreePort(),
+      variables,
+      ['--components=api'],
+      checkoutLauncher,
+    )
     t.after(() => server.stop('SIGKILL'))
     await server.start()
     assert.equal(await server.stop('SIGTERM'), 0)

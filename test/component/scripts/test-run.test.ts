@@ -40,6 +40,7 @@ describe('npm test', () => {
     writeFileSync(join(project, 'package.json'), '{"type":"module"}')
     for (const file of ['test.ts', 'test-groups.ts', 'file-limit.ts'])
       cpSync(join(scripts, file), join(project, 'scripts', file))
+    writeFileSync(join(project, 'scripts/test-program.ts'), 'export const stageTestProgram = () => {}\n')
     writeFileSync(
       join(project, 'scripts/static-checks.ts'),
       `export const staticChecks = []\nexport const runSideBySide = () => {}\nexport const keepCompiledCode = () => {}\nexport const refuseServers = ${JSON.stringify(refuseServers)}\n`,

@@ -3,7 +3,8 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { runProgram } from '../../../src/host/index.ts'
-import { connectNode, createLan, launcher, startAgent } from '../../helpers/lan-node.ts'
+import { connectNode, createLan, startAgent } from '../../helpers/lan-node.ts'
+import { launcher } from '../../helpers/program.ts'
 import { untilAsync } from '../../helpers/until.ts'
 
 const name = 'kube-dns.kube-system.svc.cluster.local'

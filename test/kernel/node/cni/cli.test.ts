@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { runProgram } from '../../../../src/host/index.ts'
 import { bridgeList, CniNode, cniSkipReason, debianPlugins } from '../../../helpers/cni-node.ts'
 import { withNetns } from '../../../helpers/netns.ts'
+import { launcher } from '../../../helpers/program.ts'
 
 const options = { skip: cniSkipReason(), timeout: 120_000 }
-const main = resolve(import.meta.dirname, '../../../../src/main.ts')
 
 /** `platnet cni …` on that node, with files of the test's own. */
 async function platnetCni(
@@ -16,7 +16,7 @@ async function platnetCni(
 ): Promise<{ code: number | undefined; out: string; err: string }> {
   const folders = ['--cni-conf-dir', node.configDir, '--cni-cache-dir', node.cacheDir]
   const bins = ['--cni-bin-dir', `${join(node.folder, 'bin')},${debianPlugins}`]
-  const inside = [process.execPath, main, 'cni', ...args, ...folders, ...bins]
+  const inside = [launcher, 'cni', ...args, ...folders, ...bins]
   const env = { PATH: process.env['PATH'] ?? '', NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? '' }
   const run = await runProgram('/usr/sbin/ip', ['netns', 'exec', node.netns.name, ...inside], {
     env,

@@ -1,4 +1,3 @@
-import path from 'node:path'
 import { NetfilterSocket, type RunningProgram, runProgram } from '../../../../src/host/index.ts'
 import { setSpecs } from '../../../../src/netfilter/nft/set-specs.ts'
 import type { SetSpec } from '../../../../src/netfilter/nft/types.ts'
@@ -7,6 +6,7 @@ import { AdminConnection } from '../../../helpers/admin-connection.ts'
 import { findFreePort } from '../../../helpers/free-port.ts'
 import { httpGet } from '../../../helpers/http-get.ts'
 import { PlatnetServer } from '../../../helpers/platnet-server.ts'
+import { launcher } from '../../../helpers/program.ts'
 import { untilAsync } from '../../../helpers/until.ts'
 
 export const nodeIp = '192.0.2.1'
@@ -17,7 +17,6 @@ const controlSocket = '/run/agent.sock'
 const services = '/api/v1/namespaces/default/services'
 const slices = '/apis/discovery.k8s.io/v1/namespaces/default/endpointslices'
 const table = { family: 'IPv4', name: 'platnet' } as const
-const agentProgram = path.resolve('scripts/platnet')
 
 interface Port {
   readonly name: string
@@ -80,7 +79,7 @@ export class NftablesNode {
       `--control-socket=${controlSocket}`,
     ]
     this.#agent = await runProgram(
-      agentProgram,
+      launcher,
       ['agent', `--proxy-mode=${mode}`, ...flags, ...files, '--log-level=error'],
       { background: true, stderr: 'inherit' },
     )
