@@ -8,7 +8,7 @@ import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { runProgram } from '../../src/host/index.ts'
 import { type AnyObject, deadlineMs, PodsLab } from '../helpers/pods-lab.ts'
-import { launcher } from '../helpers/program.ts'
+import { checkoutLauncher } from '../helpers/program.ts'
 import { makeTlsCertificate } from '../helpers/tls-certificates.ts'
 import { untilAsync } from '../helpers/until.ts'
 
@@ -46,7 +46,7 @@ const tryCurl = (...args: readonly string[]) => curl(...args).catch((error: unkn
 
 async function platnet(...args: readonly string[]): Promise<string> {
   const asked = [...args, '--control-socket', lab.controlSocket]
-  return (await runProgram(launcher, asked, { timeoutMs: deadlineMs })).stdout
+  return (await runProgram(checkoutLauncher, asked, { timeoutMs: deadlineMs })).stdout
 }
 
 function pem({ certPem, keyPem }: { readonly certPem: string; readonly keyPem: string }) {
@@ -116,7 +116,10 @@ const [first, second] = await Promise.all([
 ])
 await lab.build()
 const issue = ['server', 'kubeconfig', '--data-dir', dataDir, '--node', 'node-1', '--url', 'https://127.0.0.1:6443']
-writeFileSync(`${dataDir}/agent.kubeconfig`, (await runProgram(launcher, issue, { timeoutMs: deadlineMs })).stdout)
+writeFileSync(
+  `${dataDir}/agent.kubeconfig`,
+  (await runProgram(checkoutLauncher, issue, { timeoutMs: deadlineMs })).stdout,
+)
 writeFileSync('/run/first.pem', first.certPem)
 await startBackend('one', 9001)
 await startBackend('two', 9002)

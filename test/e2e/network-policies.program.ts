@@ -5,7 +5,7 @@ import { get } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { runProgram } from '../../src/host/index.ts'
 import { type AnyObject, deadlineMs, PodsLab } from '../helpers/pods-lab.ts'
-import { launcher } from '../helpers/program.ts'
+import { checkoutLauncher } from '../helpers/program.ts'
 import { untilAsync } from '../helpers/until.ts'
 import { countFirstPackets } from './first-packets.ts'
 
@@ -50,12 +50,15 @@ function ask(host: string): Promise<string> {
 /** A command of the operator. */
 async function platnet(...args: readonly string[]): Promise<string> {
   const whole = [...args, '--control-socket', lab.controlSocket]
-  return (await runProgram(launcher, whole, { timeoutMs: deadlineMs })).stdout
+  return (await runProgram(checkoutLauncher, whole, { timeoutMs: deadlineMs })).stdout
 }
 
 await lab.build()
 const issue = ['server', 'kubeconfig', '--data-dir', dataDir, '--node', 'node-1', '--url', 'https://127.0.0.1:6443']
-writeFileSync(`${dataDir}/agent.kubeconfig`, (await runProgram(launcher, issue, { timeoutMs: deadlineMs })).stdout)
+writeFileSync(
+  `${dataDir}/agent.kubeconfig`,
+  (await runProgram(checkoutLauncher, issue, { timeoutMs: deadlineMs })).stdout,
+)
 await lab.startAgent(['--policy-unknown-pods', 'deny', '--policy-log-denied', '1'], (line) => lines.push(line))
 await lab.createPod(
   'web',

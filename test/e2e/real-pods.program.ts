@@ -9,7 +9,7 @@ import { findProgram } from '../../src/node/pods/container-files.ts'
 import { PodFolders } from '../../src/node/pods/pod-folders.ts'
 import { httpGet } from '../helpers/http-get.ts'
 import { type AnyObject, allowPods, deadlineMs, PodsLab, rootsFolder, shownFolder } from '../helpers/pods-lab.ts'
-import { launcher } from '../helpers/program.ts'
+import { checkoutLauncher } from '../helpers/program.ts'
 import { untilAsync } from '../helpers/until.ts'
 
 const lab = new PodsLab()
@@ -289,7 +289,7 @@ async function observeCleanup() {
     '--control-socket=/run/agent.sock',
   ]
   const cleanup = (...more: string[]) =>
-    runProgram(launcher, ['cleanup', '--yes', ...flags, ...more], {
+    runProgram(checkoutLauncher, ['cleanup', '--yes', ...flags, ...more], {
       timeoutMs: deadlineMs,
     })
   const kept = await cleanup('--keep-pods')

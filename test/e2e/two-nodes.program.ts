@@ -6,7 +6,7 @@ import { type RunningProgram, runProgram } from '../../src/host/index.ts'
 import type { ApiObject } from '../../src/model/api-object.ts'
 import { connectNode, createLan, startAgent } from '../helpers/lan-node.ts'
 import { type AnyObject, allowPods, deadlineMs, isReady } from '../helpers/pods-lab.ts'
-import { launcher } from '../helpers/program.ts'
+import { checkoutLauncher } from '../helpers/program.ts'
 import { untilAsync } from '../helpers/until.ts'
 
 const mode = process.argv[2] ?? 'host-gw'
@@ -27,7 +27,7 @@ function startPodAgent(number: number): Promise<RunningProgram> {
 await createLan()
 await connectNode(1)
 await connectNode(2)
-await runProgram(launcher, ['server', '--data-dir', '/run/server', '--log-level', 'warn'], {
+await runProgram(checkoutLauncher, ['server', '--data-dir', '/run/server', '--log-level', 'warn'], {
   background: true,
   stdout: 2,
   stderr: 2,
@@ -82,7 +82,9 @@ async function ask(host: string, port: number): Promise<string> {
   await untilAsync(
     `${name} has its answer`,
     async () => {
-      seen = (await runProgram(launcher, ['logs', name, '--data-dir', '/run/node-2'], { timeoutMs: deadlineMs })).stdout
+      seen = (
+        await runProgram(checkoutLauncher, ['logs', name, '--data-dir', '/run/node-2'], { timeoutMs: deadlineMs })
+      ).stdout
       return seen !== ''
     },
     deadlineMs,
@@ -116,7 +118,7 @@ async function explain(node: number): Promise<string> {
     '--control-socket',
     `/run/node-${node}/agent.sock`,
   ]
-  return (await runProgram(launcher, args, { timeoutMs: deadlineMs })).stdout
+  return (await runProgram(checkoutLauncher, args, { timeoutMs: deadlineMs })).stdout
 }
 await untilAsync(
   'both agents know the policy',
@@ -135,7 +137,7 @@ await untilAsync(
     seen.routes,
   deadlineMs,
 )
-const cleaned = await runProgram(launcher, ['cleanup', '--yes', '--keep-pods'], {
+const cleaned = await runProgram(checkoutLauncher, ['cleanup', '--yes', '--keep-pods'], {
   netns: 'plt-node-2',
   timeoutMs: deadlineMs,
 })

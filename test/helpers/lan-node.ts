@@ -10,7 +10,7 @@ import {
   runProgram,
 } from '../../src/host/index.ts'
 import { ipOf } from './addresses.ts'
-import { launcher } from './program.ts'
+import { checkoutLauncher } from './program.ts'
 
 const lan = { name: 'plt-lan' }
 
@@ -45,7 +45,7 @@ export async function startAgent(number: number, flags: Record<string, string>):
     ...flags,
   }
   const args = Object.entries(all).map(([flag, value]) => `--${flag}=${value}`)
-  return runProgram(launcher, ['agent', ...args], {
+  return runProgram(checkoutLauncher, ['agent', ...args], {
     netns: `plt-node-${number}`,
     background: true,
     stdout: 2,

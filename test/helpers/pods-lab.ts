@@ -6,7 +6,7 @@ import { addAddress, createBridge, type RunningProgram, runProgram } from '../..
 import type { ApiObject } from '../../src/model/api-object.ts'
 import { ipOf } from './addresses.ts'
 import { httpGet } from './http-get.ts'
-import { launcher } from './program.ts'
+import { checkoutLauncher } from './program.ts'
 import { untilAsync } from './until.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: a test looks into any object
@@ -95,7 +95,7 @@ export class PodsLab {
   async build(): Promise<void> {
     await this.buildNode()
     const args = ['server', '--data-dir', this.#dataDir, '--log-level', 'warn', ...this.#serverFlags]
-    this.#server = await runProgram(launcher, args, { background: true, stdout: 2, stderr: 2 })
+    this.#server = await runProgram(checkoutLauncher, args, { background: true, stdout: 2, stderr: 2 })
     await this.connect()
   }
 
@@ -139,8 +139,21 @@ export class PodsLab {
       'json',
     ]
     const stdout = onLine === undefined ? 2 : 'pipe'
-    const command = [...this.#agentPrefix, launcher, 'agent', ...places, ...identity, ...own, ...podFlags, ...flags]
-    this.#agent = await runProgram(command[0] ?? launcher, command.slice(1), { background: true, stdout, stderr: 2 })
+    const command = [
+      ...this.#agentPrefix,
+      checkoutLauncher,
+      'agent',
+      ...places,
+      ...identity,
+      ...own,
+      ...podFlags,
+      ...flags,
+    ]
+    this.#agent = await runProgram(command[0] ?? checkoutLauncher, command.slice(1), {
+      background: true,
+      stdout,
+      stderr: 2,
+    })
     if (onLine !== undefined) readLines(this.#agent, onLine)
     const node = { resource: { group: '', version: 'v1', resource: 'nodes' }, name: 'node-1' }
     await untilAsync('the node is registered', () => isThere(this.client.get(node)), deadlineMs)
@@ -236,13 +249,13 @@ export class PodsLab {
   /** `platnet logs`, as an operator runs it. */
   async logs(name: string, ...flags: readonly string[]): Promise<string> {
     const args = ['logs', name, '--data-dir', this.#dataDir, ...flags]
-    return (await runProgram(launcher, args, { timeoutMs: deadlineMs })).stdout
+    return (await runProgram(checkoutLauncher, args, { timeoutMs: deadlineMs })).stdout
   }
 
   /** `platnet status`, as an operator runs it. */
   async status(): Promise<string> {
     const args = ['status', '--control-socket', this.controlSocket]
-    return (await runProgram(launcher, args, { timeoutMs: deadlineMs })).stdout
+    return (await runProgram(checkoutLauncher, args, { timeoutMs: deadlineMs })).stdout
   }
 
   /** Reads the agent's metrics with its own token. */

@@ -4,7 +4,7 @@ import { existsSync, writeFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { runProgram } from '../../../src/host/index.ts'
 import { connectNode, createLan, startAgent } from '../../helpers/lan-node.ts'
-import { launcher } from '../../helpers/program.ts'
+import { checkoutLauncher } from '../../helpers/program.ts'
 import { untilAsync } from '../../helpers/until.ts'
 
 const name = 'kube-dns.kube-system.svc.cluster.local'
@@ -35,7 +35,7 @@ async function fallbacks(): Promise<string> {
 await createLan()
 await connectNode(1)
 await connectNode(2)
-await runProgram(launcher, ['server', '--data-dir', '/run/server', '--log-level', 'warn'], {
+await runProgram(checkoutLauncher, ['server', '--data-dir', '/run/server', '--log-level', 'warn'], {
   background: true,
   stdout: 2,
   stderr: 2,

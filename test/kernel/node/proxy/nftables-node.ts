@@ -6,7 +6,7 @@ import { AdminConnection } from '../../../helpers/admin-connection.ts'
 import { findFreePort } from '../../../helpers/free-port.ts'
 import { httpGet } from '../../../helpers/http-get.ts'
 import { PlatnetServer } from '../../../helpers/platnet-server.ts'
-import { launcher } from '../../../helpers/program.ts'
+import { checkoutLauncher } from '../../../helpers/program.ts'
 import { untilAsync } from '../../../helpers/until.ts'
 
 export const nodeIp = '192.0.2.1'
@@ -79,7 +79,7 @@ export class NftablesNode {
       `--control-socket=${controlSocket}`,
     ]
     this.#agent = await runProgram(
-      launcher,
+      checkoutLauncher,
       ['agent', `--proxy-mode=${mode}`, ...flags, ...files, '--log-level=error'],
       { background: true, stderr: 'inherit' },
     )
