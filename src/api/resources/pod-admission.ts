@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
 import type { AccountAccess, Dialect } from '../../model/dialect.ts'
-import { type ApiDocument, objectAt, textAt } from '../document.ts'
+import { type ApiDocument, listAt, objectAt, textAt, valueAt } from '../document.ts'
 import { forbidden, type StatusError } from '../status.ts'
 import type { Store, StoredEntry } from '../store/index.ts'
 import { storeKey } from './keys.ts'
@@ -50,6 +51,23 @@ export function createPodAdmission(parts: PodAdmissionParts): NonNullable<Strate
     if (faults.length > 0) throw refuse(admission, faults.length === 1 ? `${faults[0]}` : `[${faults.join(', ')}]`)
     return limited === pod ? placed : withQosClass(placed)
   }
+}
+
+/** Checks a Pod whose containers change their resources against the bounds of its namespace. */
+export function createResizeGuard(store: Store): NonNullable<Strategy['guard']> {
+  return async ({ old, next }) => {
+    // A write of the status, by far the most frequent one, has the same spec.
+    if (old === undefined || next === undefined || old['spec'] === next['spec']) return
+    if (isDeepStrictEqual(resourcesOf(next), resourcesOf(old))) return
+    const { name = '', namespace = '' } = next.metadata
+    const faults = findLimitFaults(next, await findLimits(store, namespace))
+    const why = faults.length === 1 ? `${faults[0]}` : `[${faults.join(', ')}]`
+    if (faults.length > 0) throw forbidden({ group: '', plural: 'pods', kind: 'Pod' }, name, why)
+  }
+}
+
+function resourcesOf({ spec }: ApiDocument): readonly unknown[] {
+  return [...listAt(spec, 'containers'), ...listAt(spec, 'initContainers')].map((each) => valueAt(each, 'resources'))
 }
 
 /** Adds what says on which nodes a Pod runs, and for how long; returns the reason against it as a text. */

@@ -6,6 +6,7 @@ import { object, type Schema } from '../schema/schema.ts'
 import { markDeleted } from './metadata.ts'
 import { validateMirrorPod, validateMirrorPodUpdate } from './mirror-pod.ts'
 import { gatedReason, podColumns } from './pod-columns.ts'
+import { ephemeralContainers, resize } from './pod-parts.ts'
 import { keepPriority } from './pod-priority.ts'
 import { completePodSpec, podSpecDefaults } from './pod-spec/pod-defaults.ts'
 import { validatePodUpdate } from './pod-spec/pod-update-rules.ts'
@@ -15,7 +16,7 @@ import type { Resource, Strategy } from './resource.ts'
 
 const defaults: Schema = object({ spec: podSpecDefaults, status: { default: {} } })
 
-export function pods(dialect: Dialect, admission: Pick<Strategy, 'admit'> = {}): Resource {
+export function pods(dialect: Dialect, admission: Pick<Strategy, 'admit' | 'guard'> = {}): Resource {
   return {
     group: '',
     version: 'v1',
@@ -25,7 +26,7 @@ export function pods(dialect: Dialect, admission: Pick<Strategy, 'admit'> = {}):
     shortNames: ['po'],
     categories: ['all'],
     namespaced: true,
-    subresources: ['status', 'binding', 'eviction'],
+    subresources: ['status', 'binding', 'ephemeralcontainers', 'eviction', 'resize'],
     connects: ['attach', 'exec', 'log', 'portforward', 'proxy'],
     schema: overlaySchema(builtInSchema('', 'v1', 'Pod'), defaults),
     countsGeneration: true,
@@ -51,6 +52,7 @@ export function pods(dialect: Dialect, admission: Pick<Strategy, 'admit'> = {}):
         ...(old === undefined ? validateNewPod(pod) : []),
       ],
       validateUpdate: (pod, old) => [...validatePodUpdate(pod, old), ...validateMirrorPodUpdate(pod, old, dialect)],
+      parts: { ephemeralcontainers: ephemeralContainers(dialect), resize: resize(dialect) },
       graceSeconds,
       showDeleted: (pod, now) => markDeleted(pod, 0, now),
     },

@@ -6,7 +6,16 @@ import type { Schema } from '../schema/schema.ts'
 import type { StoreWrite } from '../store/index.ts'
 import type { Aside } from '../store/wait-for-revision.ts'
 
-export type Subresource = 'status' | 'approval' | 'scale' | 'binding' | 'eviction' | 'finalize' | 'token'
+export type Subresource =
+  | 'status'
+  | 'approval'
+  | 'scale'
+  | 'binding'
+  | 'eviction'
+  | 'finalize'
+  | 'token'
+  | 'ephemeralcontainers'
+  | 'resize'
 
 /** A subresource that connects the client with a pod, a Service or a node. */
 export type ConnectSubresource = 'attach' | 'exec' | 'log' | 'portforward' | 'proxy'
@@ -151,6 +160,8 @@ export interface Strategy {
   readonly prepareStatus?: (document: ApiDocument, old: ApiDocument, subresource: Subresource) => ApiDocument
   /** Returns the errors of a document; a create has no `old`. A kind can accept what was valid when it was stored. */
   readonly validate?: (document: ApiDocument, old: ApiDocument | undefined) => readonly FieldError[]
+  /** The subresources that are a part of the spec, which only they write. */
+  readonly parts?: Readonly<Partial<Record<Subresource, PartWrite>>>
   /** Checks an update of the status, in addition to `validate`; errors that were there before stay allowed. */
   readonly validateStatus?: (document: ApiDocument, old: ApiDocument) => readonly FieldError[]
   /** Returns warnings about accepted but surprising fields; they become Warning headers. */
@@ -163,6 +174,14 @@ export interface Strategy {
   readonly checkRules?: (document: ApiDocument, old: ApiDocument | undefined) => Promise<readonly FieldError[]>
   /** Returns further writes for the same commit: allocations with the Service, contents with the Namespace. */
   readonly coWrites?: (transition: Transition) => Promise<CoWrites>
+}
+
+/** A write of a part of an object by a subresource. */
+export interface PartWrite {
+  /** Returns the stored object with the part of the revised one. */
+  readonly merge: (revised: ApiDocument, old: ApiDocument) => ApiDocument
+  /** Checks what has changed, in the place of the rules for an update of the object. */
+  readonly validateUpdate: NonNullable<Strategy['validateUpdate']>
 }
 
 /** The facts about the request that admission needs for a new object. */

@@ -126,12 +126,19 @@ async function settle(
   const next = countGeneration(resource, mergeParts(target, revised, old), old)
   const own = [
     ...validateMetadataUpdate(revised.metadata, next.metadata, old.metadata),
-    ...findUpdateErrors(resource, next, old),
+    ...findUpdateErrors(ofPart(resource, target.subresource), next, old),
     ...(target.subresource === 'status' ? findStatusErrors(resource, next, old) : []),
   ]
   const errors = await withRuleErrors(resource, own, next, old)
   if (errors.length > 0) throw invalid(resource, target.name, errors)
   return next
+}
+
+/** Returns the resource with the rules of a part for an update, where a subresource writes that. */
+function ofPart(resource: Resource, subresource: ItemTarget['subresource']): Resource {
+  const part = subresource && resource.strategy.parts?.[subresource]
+  if (part === undefined) return resource
+  return { ...resource, strategy: { ...resource.strategy, validateUpdate: part.validateUpdate } }
 }
 
 function assertCurrent(
@@ -155,6 +162,8 @@ function mergeParts(target: ItemTarget, revised: ApiDocument, old: ApiDocument):
     const next = withStatus({ ...old, metadata }, revised)
     return resource.strategy.prepareStatus?.(next, old, subresource) ?? next
   }
+  const part = subresource && resource.strategy.parts?.[subresource]
+  if (part !== undefined) return part.merge(revised, old)
   if (subresource === 'finalize') return { ...old, spec: objectAt(revised['spec']) }
   if (subresource === 'binding') return { ...revised, metadata: systemMetadata(revised.metadata, old.metadata) }
   const kept = resource.subresources.includes('status') ? withStatus(revised, old) : revised

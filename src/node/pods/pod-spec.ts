@@ -127,6 +127,7 @@ const podSchema = z.object({
     readinessGates: absentAs(z.array(z.object({ conditionType: text })), []),
     initContainers: absentAs(z.array(containerSchema).max(100), []),
     containers: z.array(containerSchema).min(1).max(100),
+    ephemeralContainers: absentAs(z.array(z.object({ name: text, image: absentAs(text, '') })).max(100), []),
   }),
   status: absentAs(z.looseObject({}), {}),
 })

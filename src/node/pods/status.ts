@@ -73,7 +73,17 @@ export function describeStatus(view: PodView): Json {
       ? {}
       : { initContainerStatuses: pod.spec.initContainers.map((each) => describeContainer(view, each, true)) }),
     containerStatuses: pod.spec.containers.map((each) => describeContainer(view, each, false)),
+    ...(pod.spec.ephemeralContainers.length === 0
+      ? {}
+      : { ephemeralContainerStatuses: pod.spec.ephemeralContainers.map(describeRefused) }),
   }
+}
+
+/** A container that joined the pod by `kubectl debug`: nothing of it runs here. */
+function describeRefused({ name, image }: PodSpec['spec']['ephemeralContainers'][number]): Json {
+  const message = 'ephemeral containers are not supported: this node runs pods as processes'
+  const state = { waiting: { reason: 'CreateContainerConfigError', message } }
+  return { name, image, imageID: '', ready: false, restartCount: 0, state, lastState: {} }
 }
 
 /** Returns the delay of a container's restart and kubelet's message about it; undefined if the container does not wait for a restart. */

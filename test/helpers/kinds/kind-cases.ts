@@ -7,6 +7,7 @@ import { jobCases } from './job-cases.ts'
 import { limitRangeCases } from './limit-range-cases.ts'
 import { ipAddressCases, networkPolicyCases, serviceCidrCases } from './network-cases.ts'
 import { bindingCases, evictionCases } from './pod-action-cases.ts'
+import { ephemeralContainerCases, resizeCases } from './pod-part-cases.ts'
 import { podTemplateCases } from './pod-template-cases.ts'
 import { podPriorityCases, priorityClassCases } from './priority-cases.ts'
 import { replicationControllerCases } from './replication-controller-cases.ts'
@@ -53,6 +54,8 @@ export const kindCases: readonly KindCases[] = [
   podTemplateCases,
   bindingCases,
   evictionCases,
+  ephemeralContainerCases,
+  resizeCases,
   csiNodeCases,
   volumeCases,
   claimCases,

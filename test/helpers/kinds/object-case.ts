@@ -16,7 +16,7 @@ export interface ObjectCase extends Omit<WriteCase, 'method' | 'path' | 'body'> 
   readonly patch?: Fields
   /** Laid over the object that was sent, to replace what stands. */
   readonly put?: Fields
-  readonly subresource?: 'status' | 'approval' | 'finalize'
+  readonly subresource?: 'status' | 'approval' | 'finalize' | 'ephemeralcontainers' | 'resize'
   readonly isAbsent?: boolean
 }
 

@@ -81,7 +81,7 @@ const table = fields({
 const needsName = required('name')
 
 /** Checks the rules of all containers; an image is optional, because a process of the node needs none. */
-function checkCommon(container: Json, path: string, facts: PodFacts): readonly FieldError[] {
+export function checkCommon(container: Json, path: string, facts: PodFacts): readonly FieldError[] {
   return [
     ...needsName(container, path),
     ...table(container, path),

@@ -92,6 +92,7 @@ export const podSpecDefaults: Schema = {
     securityContext: { default: {} },
     containers: { items: container },
     initContainers: { items: container },
+    ephemeralContainers: { items: container },
     volumes: { items: volume },
   },
 }
@@ -105,7 +106,7 @@ export function completePodSpec(spec: Json | undefined, owner: SpecOwner): JsonO
     ...given,
     ...(account === '' ? {} : { serviceAccountName: account, serviceAccount: account }),
     ...(owner === 'pod' && given['enableServiceLinks'] === undefined ? { enableServiceLinks: true } : {}),
-    ...completeLists(given, ['containers', 'initContainers'], complete),
+    ...completeLists(given, ['containers', 'initContainers', 'ephemeralContainers'], complete),
     ...completeLists(given, ['volumes'], completeVolume),
   }
 }

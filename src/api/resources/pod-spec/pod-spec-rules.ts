@@ -14,6 +14,7 @@ import { labelValueRule, qualifiedNameRule } from '../../schema/metadata-rules.t
 import { checkDnsLabel, checkDnsSubdomain } from '../../schema/names.ts'
 import { badIp } from '../service-addresses.ts'
 import { checkContainers, checkInitContainers, type PodFacts } from './container-rules.ts'
+import { checkEphemeralContainers } from './ephemeral-container-rules.ts'
 import { checkQuantities } from './resource-rules.ts'
 import { affinity, tolerations, topologySpread } from './scheduling-rules.ts'
 import { podSecurity } from './security-rules.ts'
@@ -101,6 +102,7 @@ export function validatePodSpec(spec: Json, path: string, owner: SpecOwner): rea
     ...errors,
     ...checkContainers(containers, `${path}.containers`, facts),
     ...checkInitContainers(initContainers, containers, `${path}.initContainers`, facts),
+    ...checkEphemeralContainers(listAt(spec, 'ephemeralContainers'), [...containers, ...initContainers], path, facts),
     ...table(spec, path),
     ...fieldOf(spec, 'securityContext', path, () => podSecurity(spec)),
     ...checkDnsConfig(spec, path),

@@ -56,6 +56,52 @@ describe('a new Pod', () => {
     assert.equal((await make({ requests: { cpu: '250m' }, limits: { cpu: '500m', memory: '1Gi' } })).code, 201)
   })
 
+  test('may not grow out of the bounds of its namespace, nor where its node cannot resize it', async () => {
+    await limit({ type: 'Container', max: { cpu: '2' } })
+    assert.equal((await make({ requests: { cpu: '1' }, limits: { cpu: '2' } })).code, 201)
+    const path = `/api/v1/namespaces/${namespace}/pods/p`
+    const patch = (part: string, body: object) => server.call('PATCH', `${path}/${part}`, { body, headers: mergePatch })
+    const resize = (cpu: string) =>
+      patch('resize', {
+        spec: { containers: [{ name: 'c', image: 'i', resources: { requests: { cpu: '1' }, limits: { cpu } } }] },
+      })
+    const refused = await resize('3')
+    assert.equal(refused.code, 403)
+    assert.match(refused.body.message, /maximum cpu usage per Container is 2, but limit is 3/)
+    const { code, body } = await resize('1500m')
+    assert.deepEqual([code, body.spec.containers[0].resources.limits.cpu, body.metadata.generation], [200, '1500m', 2])
+    const running = { name: 'c', image: 'i', imageID: '', ready: true, restartCount: 0, state: { running: {} } }
+    await patch('status', { status: { phase: 'Running', containerStatuses: [running] } })
+    const old = await resize('2')
+    assert.equal(old.code, 422)
+    assert.match(old.body.message, /Pod running on node without support for resize/)
+    const resources = { limits: { cpu: '1500m' } }
+    await patch('status', { status: { containerStatuses: [{ ...running, resources }] } })
+    assert.equal((await resize('2')).code, 200)
+  })
+
+  test('gets containers that join it, and keeps them as they are', async () => {
+    await make()
+    const path = `/api/v1/namespaces/${namespace}/pods/p`
+    const join = (...ephemeralContainers: readonly object[]) =>
+      server.call('PATCH', `${path}/ephemeralcontainers`, {
+        body: { spec: { ephemeralContainers } },
+        headers: mergePatch,
+      })
+    const [one, two] = ['one', 'two'].map((name) => ({ name, image: 'debug:1' }))
+    assert.equal((await join(one ?? {})).code, 200)
+    const { body } = await server.call('GET', `${path}/ephemeralcontainers`)
+    assert.deepEqual([body.kind, body.spec.ephemeralContainers[0].imagePullPolicy], ['Pod', 'IfNotPresent'])
+    assert.match((await join(two ?? {})).body.message, /existing ephemeral containers "one" may not be removed/)
+    assert.match((await join({ ...one, image: 'other:1' })).body.message, /"one" may not be changed/)
+    assert.equal((await join(body.spec.ephemeralContainers[0], two ?? {})).code, 200)
+    const direct = await server.call('PATCH', path, {
+      body: { spec: { ephemeralContainers: null } },
+      headers: mergePatch,
+    })
+    assert.equal(direct.code, 422, 'only the subresource writes them')
+  })
+
   test('counts init containers in the bounds of the Pod by their largest', async () => {
     await limit({ type: 'Pod', max: { cpu: '2' } })
     const initContainers = ['1', '3'].map((cpu, index) => ({
