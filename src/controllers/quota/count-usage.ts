@@ -5,8 +5,8 @@ import { type CountedKind, countName, isInScope, isUsedBy, usageOf } from '../..
 import { listServedResources, type ServedResource } from '../objects/served-resources.ts'
 import type { Quota } from './shapes.ts'
 
-const pods: CountedKind = { group: '', plural: 'pods' }
-const services: CountedKind = { group: '', plural: 'services' }
+/** The kinds of the core group of which a quota counts more than the number. */
+const measured = ['pods', 'services', 'persistentvolumeclaims']
 
 /** Counts what the objects of a namespace use of a quota, by lists of the kinds that it names. */
 export async function countUsage(client: ApiClient, quota: Quota, signal: AbortSignal): Promise<Amounts> {
@@ -31,7 +31,7 @@ interface Listed {
 async function countKind(client: ApiClient, quota: Quota, listed: Listed, signal: AbortSignal): Promise<Amounts> {
   const { kind, resource } = listed
   const { namespace = '' } = quota.metadata
-  const isMeasured = [pods, services].some(({ group, plural }) => group === kind.group && plural === kind.plural)
+  const isMeasured = kind.group === '' && measured.includes(kind.plural)
   const content = isMeasured ? {} : { content: 'metadata' as const }
   const { items } = await listPages(client, { resource, namespace }, { signal, ...content })
   const spec = quota.spec as unknown as Json

@@ -1,4 +1,4 @@
-import { realpath, rm } from 'node:fs/promises'
+import { realpath, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { describeError } from '../../model/errors.ts'
 import type { VolumeNames } from '../../model/volume-names.ts'
@@ -34,17 +34,27 @@ function failed(reason: string, message: string): Reclaimed {
 
 const deletable = /^\/tmp\/./
 
-/** Deletes a folder below /tmp; returns why it could not. A link in the path that leads out of /tmp is refused. */
+/**
+ * Deletes a folder below /tmp; returns why it could not. The path may not lead out of /tmp, nor pass a folder of
+ * another user, who could put a link in its place meanwhile.
+ */
 async function deleteFolder(path: string): Promise<string | undefined> {
   if (!deletable.test(path)) return `host_path deleter only supports /tmp/.+ but received provided ${path}`
   try {
     const folder = await realpath(dirname(path))
     const target = join(folder, basename(path))
     if (!deletable.test(target)) return `the path ${path} leads out of /tmp`
+    if (await isOfOthers(folder)) return `the path ${path} passes a folder of another user`
     await rm(target, { recursive: true, force: true })
     return undefined
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
     return `host_path ${path} could not be deleted: ${describeError(error)}`
   }
+}
+
+/** Checks the folders between /tmp and a path. */
+async function isOfOthers(folder: string): Promise<boolean> {
+  if (folder === '/tmp') return false
+  return (await stat(folder)).uid !== process.getuid?.() || isOfOthers(dirname(folder))
 }

@@ -17,7 +17,6 @@ import { validateLabelSelector } from '../label-selector.ts'
 import { tokenSeconds } from '../pod-spec/volume-rules.ts'
 import { column, type Resource } from '../resource.ts'
 import { withFinalizer } from './in-use-protection.ts'
-import { amountCell } from './persistent-volumes.ts'
 import { checkParameters, checkProvisioner } from './storage-classes.ts'
 
 /**
@@ -35,6 +34,7 @@ const driverDefaults = {
   fsGroupPolicy: { default: 'ReadWriteOnceWithFSType' },
   volumeLifecycleModes: { default: ['Persistent'] },
   requiresRepublish: { default: false },
+  seLinuxMount: { default: false },
 }
 
 function csiDrivers({ groups }: Dialect): Resource {
@@ -127,13 +127,10 @@ function storageCapacities({ groups }: Dialect): Resource {
     kind: 'CSIStorageCapacity',
     plural: 'csistoragecapacities',
     namespaced: true,
+    // Kubernetes shows this kind as one that it knows nothing of.
     hidesAge: true,
-    columns: [
-      column('StorageClassName', ({ storageClassName }) => textAt(storageClassName)),
-      column('Capacity', ({ capacity }) => (textAt(capacity) === '' ? '<unset>' : amountCell(textAt(capacity)))),
-    ],
+    columns: [{ ...column('Created At', ({ metadata }) => metadata.creationTimestamp ?? ''), type: 'date' }],
     strategy: {
-      showDeleted: (capacity) => capacity,
       needsRevision: 'object',
       validate: validateCapacity,
       validateUpdate: validateCapacityUpdate,

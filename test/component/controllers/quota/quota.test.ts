@@ -43,6 +43,31 @@ describe('a quota', () => {
   const configMap = (name: string, query = '') =>
     server.call('POST', `${root}/configmaps${query}`, { body: { metadata: { name } } })
 
+  test('counts the size of claims that are there, that come, and that go', async () => {
+    const claim = (name: string, storage: string) =>
+      server.call('POST', `${root}/persistentvolumeclaims`, {
+        body: {
+          metadata: { name },
+          spec: { accessModes: ['ReadWriteOnce'], storageClassName: 'fast', resources: { requests: { storage } } },
+        },
+      })
+    await claim('before', '1Gi')
+    const ofClass = 'fast.storageclass.storage.k8s.io/requests.storage'
+    await limit({ persistentvolumeclaims: '5', 'requests.storage': '4Gi', [ofClass]: '3Gi' })
+    assert.deepEqual(await used(), { persistentvolumeclaims: '1', 'requests.storage': '1Gi', [ofClass]: '1Gi' })
+    assert.equal((await claim('one', '2Gi')).code, 201)
+    const { code, body } = await claim('two', '1Gi')
+    assert.equal(code, 403)
+    assert.match(
+      body.message,
+      /exceeded quota: q, requested: fast\.storageclass\.storage\.k8s\.io\/requests\.storage=1Gi/,
+    )
+    const path = `${root}/persistentvolumeclaims/one`
+    await server.call('PATCH', path, { body: { metadata: { finalizers: null } }, headers: mergePatch })
+    await server.call('DELETE', path)
+    assert.equal((await used())['requests.storage'], '1Gi')
+  })
+
   test('counts what is there, what comes and what goes', async () => {
     await configMap('before')
     await limit({ configmaps: '2', 'count/configmaps': '5', pods: '1' })
