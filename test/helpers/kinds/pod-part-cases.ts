@@ -93,9 +93,5 @@ export const resizeCases = objectCases('Pods that change their size', pod, [
     { spec: { containers: [main, { ...main, name: 'more' }] } },
     'Forbidden spec.containers',
   ),
-  change(
-    'another name',
-    { spec: { containers: [{ ...main, name: 'other' }] } },
-    'Forbidden spec.containers[0].name',
-  ),
+  change('another name', { spec: { containers: [{ ...main, name: 'other' }] } }, 'Forbidden spec.containers[0].name'),
 ])
