@@ -73,6 +73,8 @@ export class SpdyKubelet {
     if (type === 6) this.pings.push(content.readUInt32BE())
     if (type !== 1) return
     this.#opened.push({ id: content.readUInt32BE() })
+    // Go's reader gives out no block before it has seen the next one, and then fails where the frame has none.
+    if (!content.subarray(-4).equals(Buffer.from([0, 0, 0xff, 0xff]))) throw new Error('the headers are not flushed')
     this.#inflate.write(content.subarray(10))
   }
 

@@ -16,9 +16,13 @@ const maxControlBytes = 64 * 1024
 /** The length field has 24 bits; smaller frames let others between them. */
 const maxDataBytes = 32 * 1024
 
+/** The empty stored block that ends what a zlib stream is flushed with: Go's reader holds a block back until the next one begins. */
+const flushed = Buffer.from([0x00, 0x00, 0x00, 0xff, 0xff])
+
 /**
  * Returns the frames that open streams (SYN_STREAM), one for each headers, with the ids 1, 3, 5 and so on. Their header blocks
- * are one zlib stream that compresses nothing: a stored block each, which every inflater reads (RFC 1951 section 3.2.4).
+ * are one zlib stream that compresses nothing: each is a stored block, which every inflater reads (RFC 1951 section 3.2.4), and
+ * is flushed.
  */
 export function openStreams(headers: readonly Readonly<Record<string, string>>[]): Buffer {
   return Buffer.concat(headers.flatMap((each, index) => openStream(streamId(index), each, index === 0)))
@@ -37,7 +41,7 @@ function openStream(id: number, headers: Readonly<Record<string, string>>, isFir
   const stored = Buffer.alloc(5)
   stored.writeUInt16LE(block.length, 1)
   stored.writeUInt16LE(~block.length & 0xffff, 3)
-  return controlFrame(types.synStream, [stream, zlibHead, stored, block])
+  return controlFrame(types.synStream, [stream, zlibHead, stored, block, flushed])
 }
 
 function headerBlock(headers: Readonly<Record<string, string>>): Buffer {
