@@ -117,6 +117,8 @@ export class Node {
   readonly refused: string[] = []
   /** The Services of each call of `onApplied`. */
   readonly settled: (readonly string[])[] = []
+  /** The Services of each call of `onOvertaken`. */
+  readonly overtaken: (readonly string[])[] = []
   readonly plane: ProxyPlane
 
   constructor(more: Partial<ProxySettings> = {}, parts: Pick<ProxyPlaneParts, 'maxServiceRules'> = {}) {
@@ -124,6 +126,7 @@ export class Node {
     const settings = { nodeName: 'n1', family: 'IPv4', ...more } as const
     const onRefused = ({ service }: { service: string }) => this.refused.push(service)
     const onApplied = (services: readonly string[]) => this.settled.push(services)
+    const onOvertaken = (services: readonly string[]) => this.overtaken.push(services)
     this.plane = new ProxyPlane({
       ...this,
       ...parts,
@@ -132,6 +135,7 @@ export class Node {
       log: silentLogger,
       onRefused,
       onApplied,
+      onOvertaken,
     })
   }
 

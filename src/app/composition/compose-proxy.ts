@@ -249,6 +249,7 @@ async function composeFamily(parts: ProxyParts, family: IpFamily): Promise<Proxy
   const rules = await composeProxyRules({ family, settings, run, monitor, log: log.child('rules') }, choice)
   const cleaner = composeCleaner(parts, family, log.child('conntrack'))
   const onApplied = (services: readonly string[]) => cleaner.onApplied(services)
+  const onOvertaken = (services: readonly string[]) => cleaner.onOvertaken(services)
   const metrics = metricsOf(family)
   const { maxServiceRules } = context.options.values.proxy
   const onRefused = ({ service, reason, isTooLarge }: Refusal) =>
@@ -268,6 +269,7 @@ async function composeFamily(parts: ProxyParts, family: IpFamily): Promise<Proxy
     log,
     tracer: context.tracer,
     onApplied,
+    onOvertaken,
     onComplete: (unserved) => rules.onComplete(unserved),
     onRefused,
   })

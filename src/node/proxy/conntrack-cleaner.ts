@@ -12,6 +12,7 @@ import type { NodeState } from '../state/index.ts'
 import {
   type ConntrackFrontend,
   type FlowEnds,
+  planAfterUnknown,
   planConntrackFrontends,
   planReconciliation,
   planStale,
@@ -41,6 +42,8 @@ interface AppliedService {
   readonly key: ObjectKey
   readonly service: Service | undefined
   readonly slices: readonly EndpointSlice[]
+  /** The kernel had other rules of it since the last report, which nothing here knows. */
+  readonly wasOvertaken: boolean
 }
 
 /**
@@ -53,6 +56,8 @@ export class ConntrackCleaner<F extends FlowEnds> implements Component {
   readonly #frontends = new Map<ObjectKey, readonly ConntrackFrontend[]>()
   readonly #cleaning: BoundedFrequencyRunner
   readonly #timers = new Set<NodeJS.Timeout>()
+  /** Services of which the kernel has, or had since their last report, other rules than any that were reported. */
+  readonly #overtaken = new Set<ObjectKey>()
   /** Services of each write, as they were then, that are not compared yet. */
   readonly #applied: (readonly AppliedService[])[] = []
   #pending: StaleRule[] = []
@@ -81,9 +86,19 @@ export class ConntrackCleaner<F extends FlowEnds> implements Component {
   /** Reports that the kernel has the current rules of these Services. A later sliced comparison with the last report finds what to delete. */
   onApplied(services: readonly ObjectKey[]): void {
     const { state } = this.#parts
-    const applied = services.map((key) => ({ key, service: state.service(key), slices: state.slicesOf(key) }))
+    const applied = services.map((key) => ({
+      key,
+      service: state.service(key),
+      slices: state.slicesOf(key),
+      wasOvertaken: this.#overtaken.delete(key),
+    }))
     this.#applied.push(applied)
     this.#cleaning.request()
+  }
+
+  /** Reports that the kernel has rules of these Services that are not the current ones: flows may lead to endpoints that no report has. */
+  onOvertaken(services: readonly ObjectKey[]): void {
+    for (const key of services) this.#overtaken.add(key)
   }
 
   async #compareApplied(): Promise<void> {
@@ -99,14 +114,15 @@ export class ConntrackCleaner<F extends FlowEnds> implements Component {
     }
   }
 
-  #refresh({ key, service, slices }: AppliedService): readonly StaleRule[] {
+  #refresh({ key, service, slices, wasOvertaken }: AppliedService): readonly StaleRule[] {
     const { family, tcpGraceMs } = this.#parts
     const withTcp = tcpGraceMs !== undefined
     const before = this.#frontends.get(key)
     const after = service === undefined ? [] : planConntrackFrontends(service, slices, { family, withTcp })
     if (after.length > 0) this.#frontends.set(key, after)
     else this.#frontends.delete(key)
-    return before === undefined ? planReconciliation(after) : planStale(before, after)
+    if (before === undefined) return planReconciliation(after)
+    return wasOvertaken ? planAfterUnknown(before, after) : planStale(before, after)
   }
 
   #queue(rules: readonly StaleRule[]): void {

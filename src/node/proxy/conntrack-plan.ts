@@ -64,28 +64,50 @@ export function planStale(
   before: readonly ConntrackFrontend[],
   after: readonly ConntrackFrontend[],
 ): readonly StaleRule[] {
-  if (before.length === 0 && after.length === 0) return []
-  const keyOf = ({ servicePort, protocol }: ConntrackFrontend) => `${servicePort} ${protocol}`
-  const [old, now] = [before, after].map(
-    (frontends) => new Map(frontends.map((frontend) => [keyOf(frontend), frontend])),
-  )
-  const keys = new Set([...before, ...after].map(keyOf))
-  return [...keys].flatMap((key) => planFrontend(old?.get(key), now?.get(key)))
+  return pair(before, after).flatMap(planFrontend)
 }
 
-function planFrontend(
-  before: ConntrackFrontend | undefined,
-  after: ConntrackFrontend | undefined,
+/**
+ * Plans the entries to delete where the kernel had rules in between that are not known: connections to any endpoint that does not serve.
+ * Without an endpoint, what passes without translation stays.
+ */
+export function planAfterUnknown(
+  before: readonly ConntrackFrontend[],
+  after: readonly ConntrackFrontend[],
 ): readonly StaleRule[] {
-  const frontend = after ?? before
-  if (frontend === undefined) return []
+  return pair(before, after).map(({ after: now, frontend }) => {
+    const serving = now?.serving ?? new Set()
+    return { frontend, isStale: (flow) => !serving.has(answererOf(flow)) && (serving.size > 0 || isTranslated(flow)) }
+  })
+}
+
+interface Pair {
+  readonly before: ConntrackFrontend | undefined
+  readonly after: ConntrackFrontend | undefined
+  /** The newer one with the addresses of both. */
+  readonly frontend: ConntrackFrontend
+}
+
+function pair(before: readonly ConntrackFrontend[], after: readonly ConntrackFrontend[]): readonly Pair[] {
+  const keyOf = ({ servicePort, protocol }: ConntrackFrontend) => `${servicePort} ${protocol}`
+  const found = new Map(
+    before.map((each): [string, Pair] => [keyOf(each), { before: each, after: undefined, frontend: each }]),
+  )
+  for (const each of after) {
+    const old = found.get(keyOf(each))?.before
+    const addresses = [...new Set([...(old?.addresses ?? []), ...each.addresses])]
+    found.set(keyOf(each), { before: old, after: each, frontend: { ...each, addresses } })
+  }
+  return [...found.values()]
+}
+
+function planFrontend({ before, after, frontend }: Pair): readonly StaleRule[] {
   const lost = (before?.serving ?? new Set()).difference(after?.serving ?? new Set())
   const isNewlyServed =
     (after?.serving.size ?? 0) > 0 && ((before?.serving.size ?? 0) === 0 || isWidened(before, after))
   if (lost.size === 0 && !isNewlyServed) return []
-  const addresses = [...new Set([...(before?.addresses ?? []), ...(after?.addresses ?? [])])]
   const isStale = (flow: FlowEnds) => lost.has(answererOf(flow)) || (isNewlyServed && !isTranslated(flow))
-  return [{ frontend: { ...frontend, addresses }, isStale }]
+  return [{ frontend, isStale }]
 }
 
 /** Whether clients may have sent to where it is reached only now. */

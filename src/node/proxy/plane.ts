@@ -206,9 +206,10 @@ export class ProxyPlane implements Component {
 
   /** Leaves out Services that have changed again: their newer rules come with the next write. */
   #publish(keys: readonly ObjectKey[], revision: number): void {
-    const { applied, onApplied } = this.#parts
+    const { applied, onApplied, onOvertaken } = this.#parts
     applied.publish(this.name, revision, this.#queue.services())
     const settled = keys.filter((key) => !this.#pending.hasChanged(key))
+    if (settled.length < keys.length) onOvertaken?.(keys.filter((key) => this.#pending.hasChanged(key)))
     if (settled.length > 0) onApplied?.(settled)
   }
 

@@ -108,7 +108,10 @@ export function testBesideKubeProxy(run: Run): void {
         )
         assert.equal(found.length, 2)
         for (const [flow, answers] of found)
-          assert.ok(answers.length === 2 && answers.every((answer) => answer.startsWith('endpoint ')), flow)
+          assert.ok(
+            answers.length === 2 && answers.every((answer) => answer.startsWith('endpoint ')),
+            `${flow}: ${answers.join()}`,
+          )
       })
 
     const inMode = (mode: ProxyMode) => seen.ours[mode] ?? assert.fail()

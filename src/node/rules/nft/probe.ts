@@ -7,6 +7,8 @@ import { isMissing } from '../flavour.ts'
 import { readBaseChains } from '../packet-path.ts'
 
 const timeoutMs = 20_000
+/** The oldest with which the tests passed (docs/decisions/002-nftables-state-in-maps.md). */
+const knownToWork = 'nftables 1.0.6 on Linux 5.10'
 
 /**
  * Loads the table of one family in a network namespace that is gone with the program that wrote it.
@@ -21,8 +23,16 @@ export async function findNftProblem(run: Run, family: IpFamily): Promise<string
   } catch (thrown) {
     if (isMissing(thrown)) return 'the program nft or unshare is missing'
     const said = thrown instanceof ExecError ? thrown.stderr.split('\n')[0] : undefined
-    return `the table cannot be loaded: ${said || describeError(thrown)}`
+    return `the table cannot be loaded by ${await describeVersions(run)}: ${said || describeError(thrown)}`
   }
+}
+
+/** What an older program or kernel refuses is told by their versions, not by what it says. */
+async function describeVersions(run: Run): Promise<string> {
+  const ask = async (file: string, option: string, fallback: string) =>
+    (await run(file, [option], { timeoutMs }).catch(() => undefined))?.stdout.trim() || fallback
+  const [nft, release] = await Promise.all([ask('nft', '--version', 'nft'), ask('uname', '-r', 'of unknown release')])
+  return `${nft} on Linux ${release}`
 }
 
 /**
@@ -36,7 +46,7 @@ export async function probeNftables(
   const problem = await findNftProblem(run, 'IPv4')
   if (problem !== undefined) {
     const what = `--proxy-mode nftables does not work here: ${problem}`
-    const remedy = 'apt-get install nftables util-linux, on a kernel with nf_tables and nft_numgen'
+    const remedy = `apt-get install nftables util-linux, on a kernel with nf_tables and nft_numgen; ${knownToWork} and newer can`
     return [wish === 'nftables' ? { level: 'fail', what, remedy } : { level: 'ok', what }]
   }
   const families = wish === 'iptables' ? [] : (['IPv4', 'IPv6'] as const)

@@ -13,7 +13,7 @@ export const nodeIp = '192.0.2.1'
 export const timeoutSeconds = 600
 
 const dataDir = '/run/server'
-const controlSocket = '/run/agent.sock'
+export const controlSocket = '/run/agent.sock'
 const services = '/api/v1/namespaces/default/services'
 const slices = '/apis/discovery.k8s.io/v1/namespaces/default/endpointslices'
 const table = { family: 'IPv4', name: 'platnet' } as const
@@ -25,7 +25,7 @@ interface Port {
   readonly targetPort: number
 }
 
-/** An API server and a node in this namespace: an agent in the mode nftables as a process of its own, and what the kernel holds. */
+/** An API server and a node in this namespace: an agent, in the mode nftables unless asked otherwise, as a process of its own, and what the kernel holds. */
 export class NftablesNode {
   readonly #connection: AdminConnection
   readonly #socket: NetfilterSocket
@@ -61,13 +61,23 @@ export class NftablesNode {
     await this.#send('PUT', `${slices}/${name}`, sliceOf(name, ports, addresses), 200)
   }
 
+  async deleteService(name: string): Promise<void> {
+    await this.#send('DELETE', `${services}/${name}`, {}, 200)
+    await this.#send('DELETE', `${slices}/${name}`, {}, 200)
+  }
+
+  async setAffinity(name: string, sessionAffinity: 'ClientIP' | 'None'): Promise<void> {
+    await this.#send('PATCH', `${services}/${name}`, { spec: { sessionAffinity } }, 200)
+  }
+
   async #send(method: string, where: string, body: object, expected: number): Promise<void> {
     const reply = await this.#connection.call(method, where, body)
     if (reply.code !== expected)
       throw new Error(`${method} ${where} was answered with ${reply.code}: ${reply.body.message}`)
     const resource = where.startsWith(slices) ? 'endpointslices' : 'services'
-    const version = Number(reply.body.metadata.resourceVersion)
-    if (where.includes('/namespaces/')) this.#written[resource] = Math.max(this.#written[resource], version)
+    const version = Number(reply.body.metadata?.resourceVersion)
+    if (where.includes('/namespaces/') && !Number.isNaN(version))
+      this.#written[resource] = Math.max(this.#written[resource], version)
   }
 
   /** Ends when all that the agent writes for a cluster that rests is written. */
@@ -84,7 +94,8 @@ export class NftablesNode {
       { background: true, stderr: 'inherit' },
     )
     await this.untilApplied()
-    await untilAsync('the rules in iptables are written, too', () => this.#hasForwardRules(), 60_000)
+    if (mode === 'nftables')
+      await untilAsync('the rules in iptables are written, too', () => this.#hasForwardRules(), 60_000)
   }
 
   /** They come after the table is complete, and so after everything counts as applied. */
@@ -92,6 +103,10 @@ export class NftablesNode {
     const { body } = await httpGet({ socketPath: controlSocket, path: '/status' })
     const { components } = JSON.parse(body)
     return ['forward-rules', 'forward-rules-ipv6'].every((name) => components[name].level === 'ok')
+  }
+
+  get agentPid(): number {
+    return this.#agent?.pid ?? Number.NaN
   }
 
   async killAgent(): Promise<void> {

@@ -122,6 +122,7 @@ export async function startProxy(
     metrics: createProxyMetrics(metrics)('IPv4'),
     log: silentLogger,
     onApplied: (services) => cleaner.onApplied(services),
+    onOvertaken: (services) => cleaner.onOvertaken(services),
   })
   await claimed?.start()
   await plane.start()

@@ -107,6 +107,33 @@ test('exactly the flows of an endpoint that is gone are forgotten, whichever fro
   assert.deepEqual(lab.removed, [...stale, byNodePort])
 })
 
+test('where rules were overtaken, flows to endpoints that no report had are forgotten, too, and no others', async () => {
+  const lab = new Lab()
+  lab.set(ready(one))
+  await lab.isDone()
+  const [between, untranslated] = [
+    flow('udp', '10.96.0.10', 80, '10.244.0.9'),
+    flow('udp', '10.96.0.10', 80, '10.96.0.10'),
+  ]
+  lab.flows = [between, flow('udp', '10.96.0.10', 80, two), flow('udp', '10.96.0.99', 80, '10.244.0.9')]
+  lab.cleaner.onOvertaken([key])
+  lab.set(ready(two))
+  await lab.isDone()
+  assert.deepEqual(lab.removed, [between])
+
+  lab.flows = [between, untranslated]
+  lab.removed = []
+  lab.cleaner.onOvertaken([key])
+  lab.set()
+  await lab.isDone()
+  assert.deepEqual(lab.removed, [between], 'without an endpoint, what passes untranslated stays')
+
+  lab.removed = []
+  lab.set(ready(one))
+  await lab.isDone()
+  assert.deepEqual(lab.removed, [untranslated], 'a report after that is compared with the last one again')
+})
+
 test('an endpoint that terminates and still serves keeps its flows until it no longer does', async () => {
   const lab = new Lab()
   lab.set(ready(one), ready(two))

@@ -67,6 +67,24 @@ describe('the proxy plane', () => {
     assert.equal(node.plane.health().level, 'ok')
   })
 
+  test('a Service that changes while it is written is overtaken, and settled by the next write alone', async () => {
+    node.listEverything()
+    await settle(1)
+    const write = node.writer.write.bind(node.writer)
+    const change = (version: string, address: string) =>
+      node.upsert('endpointslices', wireSlice('web-1', 'web', version, { endpoints: [{ addresses: [address] }] }))
+    node.writer.write = async (...given) => {
+      node.writer.write = write
+      change('12', '10.244.0.7')
+      return write(...given)
+    }
+    change('11', '10.244.0.6')
+    await settle(3)
+    assert.deepEqual(node.writer.endpoints(), ['10.244.0.7'])
+    assert.deepEqual(node.overtaken, [['default/web']])
+    assert.deepEqual(node.settled.slice(1), [['default/web']])
+  })
+
   test('a change back to what is applied already is not written', async () => {
     node.listEverything()
     await settle(1)

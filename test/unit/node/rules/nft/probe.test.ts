@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ExecError, type Run } from '../../../../../src/host/index.ts'
-import { probeNftables } from '../../../../../src/node/rules/index.ts'
+import { findNftProblem, probeNftables } from '../../../../../src/node/rules/index.ts'
 
 /** Answers of programs by the beginning of their commands; others fail. */
 function runOf(answers: Readonly<Record<string, string>>): Run {
@@ -23,6 +23,15 @@ test('a machine that cannot load the table is at fault only where the mode nftab
     [['fail'], ['ok'], ['ok']],
   )
   assert.match((await probeNftables('nftables', runOf({})))[0]?.what ?? '', /no such thing$/)
+})
+
+test('what refuses the table is named by the versions of nft and of the kernel', async () => {
+  const run = runOf({ 'nft --version': 'nftables v0.9.8 (E.D.S.)\n', 'uname -r': '5.10.0-46-cloud-amd64\n' })
+  assert.equal(
+    await findNftProblem(run, 'IPv4'),
+    'the table cannot be loaded by nftables v0.9.8 (E.D.S.) on Linux 5.10.0-46-cloud-amd64: Error: no such thing',
+  )
+  assert.match((await probeNftables('nftables', run))[0]?.remedy ?? '', /nftables 1\.0\.6 on Linux 5\.10 and newer can/)
 })
 
 test('a policy DROP of INPUT is named where the mode nftables may be in use', async () => {
