@@ -4,13 +4,9 @@ import { lackOfKernel, runOnKernel } from './machine.ts'
 
 /** Suites of Debian by the release of their kernel. */
 const kernels = { bullseye: '5.10', bookworm: '6.1', 'bookworm-backports': '6.12', sid: '7' }
-const files = [
-  'host/nftables',
-  'netfilter/nft-table',
-  'node/rules/nft-writer',
-  'node/rules/element-socket',
-  'node/dns/notrack-rules',
-].map((file) => `test/kernel/${file}.test.ts`)
+const files = ['host/nftables', 'netfilter/nft-table', 'node/rules/nft-writer', 'node/rules/element-socket'].map(
+  (file) => `test/kernel/${file}.test.ts`,
+)
 const variables = 'NODE_OPTIONS=--disable-warning=ExperimentalWarning NODE_COMPILE_CACHE=/platnet/.cache/compiled'
 const olderNft = 'PATH=/opt/nft/usr/sbin:$PATH LD_LIBRARY_PATH=/opt/nft/usr/lib/x86_64-linux-gnu'
 const limitMs = 1_700_000

@@ -75,7 +75,7 @@ async function boot(kernel: string, initrd: string, signal: AbortSignal): Promis
 }
 
 /** Suites whose kernels are built. */
-export function builtSuites(): readonly string[] {
+function builtSuites(): readonly string[] {
   return existsSync(built) ? readdirSync(built).filter((name) => existsSync(join(built, name, 'modules.cpio'))) : []
 }
 
