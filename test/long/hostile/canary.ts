@@ -1,9 +1,12 @@
 import { Worker } from 'node:worker_threads'
 import type { AdminAccess } from '../../helpers/platnet-server.ts'
 
-/** What the canary saw: its slowest look in ms (Infinity for one that failed), and how many there were. */
+/** What the canary saw, and how many looks there were. */
 export interface Sighting {
+  /** Of the slowest look (Infinity for one that failed), without the time for which all processors were taken. */
   readonly slowestMs: number
+  /** With that time. */
+  readonly slowestWithOthersMs: number
   readonly looks: number
   readonly failure: string | undefined
 }
@@ -12,8 +15,8 @@ export interface Sighting {
 export class Canary {
   readonly #worker: Worker
 
-  constructor(access: AdminAccess) {
-    this.#worker = new Worker(new URL('canary.worker.ts', import.meta.url), { workerData: access })
+  constructor(access: AdminAccess, serverPid: number) {
+    this.#worker = new Worker(new URL('canary.worker.ts', import.meta.url), { workerData: { ...access, serverPid } })
   }
 
   /** What was seen since the last time; waits for a look that begins now. */

@@ -14,7 +14,7 @@ import { type Lab, makeIdentities, must } from './lab.ts'
 import { requestTrials } from './requests.ts'
 import { rightsTrials } from './rights.ts'
 
-/** The administrator waits no longer than that, whatever the others try. */
+/** The administrator waits no longer than that, whatever the others try; the time for which other programs had the processors does not count. */
 const maxWaitMs = 1_000
 /** After a trial: about what the shares allow together (docs/security.md). */
 const maxResidentMiB = 2_000
@@ -53,7 +53,7 @@ describe('three hostile identities delay no other client', () => {
     const collection = { resource: { group: '', version: 'v1', resource: 'endpoints' } }
     informer = new Informer({ client, collection, handler: follower, log: silentLogger })
     await informer.start({ signal: AbortSignal.timeout(10_000) })
-    canary = new Canary(access)
+    canary = new Canary(access, server.pid)
   })
 
   after(async () => {
@@ -69,9 +69,12 @@ describe('three hostile identities delay no other client', () => {
     it(`(line ${line}) ${title}`, async (t) => {
       await canary.take()
       await run(lab)
-      const { slowestMs, looks, failure } = await canary.take()
+      const { slowestMs, slowestWithOthersMs, looks, failure } = await canary.take()
       const resident = residentMiB(server.pid)
-      t.diagnostic(`slowest of ${looks} looks ${Math.round(slowestMs)} ms; the server has ${Math.round(resident)} MiB`)
+      t.diagnostic(
+        `slowest of ${looks} looks ${Math.round(slowestMs)} ms (${Math.round(slowestWithOthersMs)} ms with what others used); ` +
+          `the server has ${Math.round(resident)} MiB`,
+      )
       assert.equal(failure, undefined)
       assert.ok(slowestMs <= maxWaitMs, `the administrator waited ${Math.round(slowestMs)} ms`)
       assert.ok(resident <= maxResidentMiB, `the server has ${Math.round(resident)} MiB`)
