@@ -45,17 +45,16 @@ for (const mode of ['nftables', 'iptables'])
       return sorted.sort((a, b) => a - b)[Math.floor(length / 2)] ?? Number.NaN
     }
 
-    test('memory stays as it was after a third of the time', (context) => {
-      for (const [what, slack] of [
-        ['resident', 24],
-        ['heap', 12],
-      ] as const) {
-        const [early, late] = [third(1, what) / 2 ** 20, third(2, what) / 2 ** 20]
-        context.diagnostic(
-          `${what}: ${early.toFixed(1)} MiB, then ${late.toFixed(1)} MiB after ${found.changes} changes`,
-        )
-        assert.ok(late < early * 1.1 + slack, `${what}: ${early} MiB, then ${late} MiB`)
-      }
+    test('memory stays as it was after two thirds of the time', (context) => {
+      const [early, late] = [third(1, 'resident') / 2 ** 20, third(2, 'resident') / 2 ** 20]
+      // Garbage is collected every half minute or so: what is in use then would be seen only by chance.
+      const heaps = found.seen.map(({ heap }) => heap / 2 ** 20)
+      const first = Math.floor((heaps.length * 2) / 3)
+      const [before, after] = [Math.max(...heaps.slice(0, first)), Math.max(...heaps.slice(first))]
+      context.diagnostic(`resident ${early.toFixed(1)} MiB, then ${late.toFixed(1)}, after ${found.changes} changes`)
+      context.diagnostic(`the most of the heap ${before.toFixed(1)} MiB, then ${after.toFixed(1)}`)
+      assert.ok(late < early * 1.1 + 24, `resident: ${early} MiB, then ${late} MiB`)
+      assert.ok(after < before * 1.1 + 12, `heap: ${before} MiB, then ${after} MiB`)
     })
 
     test('descriptors, timers and series of metrics do not add up', () => {

@@ -109,16 +109,20 @@ async function confirm(child: RunningProgram): Promise<void> {
   const refuse = (said: string) =>
     reject(
       new DnsError('notrack-failed', `nft did not take the rules of the cluster DNS: ${said.trim()}`, {
-        remedy: 'nftables 1.0 or newer and a kernel with nf_tables are needed; "nft list ruleset" shows what is there',
+        remedy: 'nftables 1.0 or newer and Linux 5.12 or newer are needed; "nft list ruleset" shows what is there',
       }),
     )
-  let listed = ''
+  let [listed, said] = ['', '']
   child.stdout?.on('data', (chunk) => {
     listed = `${listed}${String(chunk)}`.slice(-65_536)
     if (listed.includes(`table inet ${notrackTable}\n`)) resolve()
   })
-  child.stderr?.on('data', (chunk) => refuse(String(chunk)))
-  void child.exited.then(({ exitCode }) => refuse(`it ended with ${exitCode}`))
-  const deadline = setTimeout(() => refuse('no answer'), confirmWithinMs)
+  // Its line editor complains here, too, where the machine knows no terminals.
+  child.stderr?.on('data', (chunk) => {
+    said = `${said}${String(chunk)}`.slice(-4_096)
+    if (said.includes('Error: ')) refuse(said)
+  })
+  void child.exited.then(({ exitCode }) => refuse(`it ended with ${exitCode}. ${said}`))
+  const deadline = setTimeout(() => refuse(`no answer. ${said}`), confirmWithinMs)
   await promise.finally(() => clearTimeout(deadline))
 }

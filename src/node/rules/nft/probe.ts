@@ -27,7 +27,7 @@ export async function findNftProblem(run: Run, family: IpFamily): Promise<string
   }
 }
 
-/** What an older program or kernel refuses is told by their versions, not by what it says. */
+/** The versions explain what an older program or kernel refuses: its message names a place in our rules alone. */
 async function describeVersions(run: Run): Promise<string> {
   const ask = async (file: string, option: string, fallback: string) =>
     (await run(file, [option], { timeoutMs }).catch(() => undefined))?.stdout.trim() || fallback
