@@ -3,7 +3,6 @@ import { describeError } from '../../../model/errors.ts'
 import type { IpFamily } from '../../../model/ip.ts'
 import type { BaseChain } from '../../../netfilter/foreign-path.ts'
 import { renderTable } from '../../../netfilter/nft/render-table.ts'
-import { isMissing } from '../flavour.ts'
 import { readBaseChains } from '../packet-path.ts'
 
 const timeoutMs = 20_000
@@ -21,10 +20,17 @@ export async function findNftProblem(run: Run, family: IpFamily): Promise<string
     await run('unshare', ['--net', 'nft', '-f', '-'], { input: text, timeoutMs })
     return undefined
   } catch (thrown) {
-    if (isMissing(thrown)) return 'the program nft or unshare is missing'
+    if (isProgramMissing(thrown)) return 'the program nft or unshare is missing'
     const said = thrown instanceof ExecError ? thrown.stderr.split('\n')[0] : undefined
     return `the table cannot be loaded by ${await describeVersions(run)}: ${said || describeError(thrown)}`
   }
+}
+
+/** A kernel without an expression of ours says "No such file or directory", too. */
+function isProgramMissing(thrown: unknown): boolean {
+  return (
+    thrown instanceof ExecError && (thrown.code === 'not-found' || /^unshare: failed to execute/.test(thrown.stderr))
+  )
 }
 
 /** The versions explain what an older program or kernel refuses: its message names a place in our rules alone. */

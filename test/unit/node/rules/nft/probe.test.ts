@@ -34,6 +34,20 @@ test('what refuses the table is named by the versions of nft and of the kernel',
   assert.match((await probeNftables('nftables', run))[0]?.remedy ?? '', /nftables 1\.0\.6 on Linux 5\.10 and newer can/)
 })
 
+test('a kernel that lacks an expression is not taken for a machine without nft', async () => {
+  const refusing = (stderr: string) =>
+    (async (file: string) => {
+      if (file !== 'unshare') return { endedBy: 'exit', exitCode: 0, stdout: '', stderr: '', durationMs: 1 }
+      throw new ExecError('failed', 'unshare failed', { command: 'unshare', exitCode: 1, stderr })
+    }) as unknown as Run
+  const lacking = '/dev/stdin:30:3-45: Error: Could not process rule: No such file or directory'
+  assert.match((await findNftProblem(refusing(lacking), 'IPv4')) ?? '', /cannot be loaded by nft .*: No such file/)
+  assert.equal(
+    await findNftProblem(refusing('unshare: failed to execute nft: No such file or directory'), 'IPv4'),
+    'the program nft or unshare is missing',
+  )
+})
+
 test('a policy DROP of INPUT is named where the mode nftables may be in use', async () => {
   const run = runOf({ 'unshare --net nft': '', ...dropping })
   const found = await probeNftables('auto', run)
