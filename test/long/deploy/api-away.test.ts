@@ -20,7 +20,8 @@ const deadlineMs = 300_000
 const silenceMs = Number(process.env['PLATNET_TEST_SILENCE_MS'] ?? 110_000)
 /** Services that are made again with another address, and those that get another endpoint. */
 const [renewed, moved] = [50, 20]
-const renewedAddress = (index: number) => `10.97.0.${index}`
+/** In the first 256 addresses of the range, of which none is given out while others are free. */
+const renewedAddress = (index: number) => `10.96.0.${100 + index}`
 const movedEndpoint = (index: number) => `10.245.0.${index}`
 const endpointOf = (index: number) => `10.244.${7 + (index >> 8)}.${index & 255}`
 const indexes = Array.from({ length: renewed + moved }, (_, index) => index)
