@@ -33,8 +33,8 @@ export interface SweptSocket {
 
 /**
  * Reads the datagrams of many sockets without waiting for Node to report each: one call finds the sockets that have some. A datagram that Node
- * delivers takes several calls, objects and a buffer of 64 KiB. Node wakes the thread, so an idle socket costs nothing; while several datagrams
- * come at a time, the thread goes on looking for up to 4 ms before it goes back to Node.
+ * delivers takes several calls, objects and a buffer of 64 KiB. Node wakes the thread, so an idle socket costs nothing. While queries to peers are
+ * sent and several datagrams come at a time, the thread goes on looking for up to 4 ms before it goes back to Node.
  */
 export class DatagramSweep {
   readonly calls: SocketCalls
@@ -98,9 +98,13 @@ export class DatagramSweep {
     return this.calls.read(fd, this.#pointers.in, receivedLength)
   }
 
-  /** Plans a turn for when Node has reported what it knows. `delivered` datagrams came by way of Node. */
-  plan(delivered = 0): void {
-    this.#delivered += delivered
+  /** Notes how many datagrams Node has just delivered, with those that were read behind them: it is for a turn that is planned. */
+  noteDelivered(count: number): void {
+    this.#delivered = count
+  }
+
+  /** Plans a turn for when Node has reported what it knows. */
+  plan(): void {
     if (this.#isPlanned || this.#isLooking) return
     this.#isPlanned = true
     setImmediate(this.#takeTurn)
@@ -108,7 +112,8 @@ export class DatagramSweep {
 
   /** Reads what waits on all sockets now, after Node has delivered a datagram: else Node would find the rest one by one. */
   readNow(): void {
-    this.plan(1)
+    this.#delivered += 1
+    this.plan()
     this.#look(0)
   }
 
@@ -128,7 +133,9 @@ export class DatagramSweep {
       found = this.#look(read > 1 ? waitMs : 0)
       read += found
     } while (found > 0 && performance.now() < endMs)
-    if (found > 0) this.plan(read)
+    if (found === 0) return
+    this.#delivered = read
+    this.plan()
   }
 
   /** Reads what waits on the sockets that have some, up to 64 of them; waits for the first one. Returns how many datagrams it read. */

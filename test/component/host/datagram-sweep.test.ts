@@ -38,7 +38,8 @@ test('a turn ends after some milliseconds, however many datagrams come, and goes
     },
   })
   await send('stays')
-  sweep.plan(2)
+  sweep.noteDelivered(2)
+  sweep.plan()
   await sleep(20)
   const before = looks
   assert.ok(before > 0)
@@ -56,7 +57,8 @@ test('a turn waits for more only where several datagrams came', async (context) 
       looked += 1
     },
   })
-  sweep.plan(1)
+  sweep.noteDelivered(1)
+  sweep.plan()
   await new Promise(setImmediate)
   assert.deepEqual(
     waits.mock.calls.map(({ arguments: given }) => given[3]),
@@ -66,7 +68,8 @@ test('a turn waits for more only where several datagrams came', async (context) 
   await send('one')
   await send('two')
   waits.mock.resetCalls()
-  sweep.plan(2)
+  sweep.noteDelivered(2)
+  sweep.plan()
   await until('the turn is over', () => waits.mock.callCount() >= 2)
   assert.deepEqual(
     waits.mock.calls.map(({ arguments: [, , , timeoutMs] }) => timeoutMs),

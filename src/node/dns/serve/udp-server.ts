@@ -75,8 +75,7 @@ export class UdpServer implements DatagramReplies {
     this.#socket.on('error', () => {})
     this.#socket.on('message', (message, from) => {
       this.#take(message, from)
-      const waiting = this.#takeWaiting()
-      this.#sweep?.plan(1 + waiting)
+      this.#sweep?.noteDelivered(1 + this.#takeWaiting())
     })
     const batch = this.#batch
     if (batch !== undefined)
@@ -117,8 +116,7 @@ export class UdpServer implements DatagramReplies {
     const count = batch?.receive() ?? 0
     if (batch === undefined || count === 0) return 0
     for (let index = 0; index < count; index += 1) this.#takeOne(batch, index)
-    // A sweep sends when it has looked at all sockets.
-    if (this.#sweep === undefined) batch.send()
+    batch.send()
     return count
   }
 
