@@ -123,7 +123,9 @@ async function settle(
   const { resource } = target
   assertOnUrl(target, revised)
   assertCurrent(target, revised, old, entry)
-  const next = countGeneration(resource, mergeParts(target, revised, old), old)
+  const merged = mergeParts(target, revised, old)
+  // As in Kubernetes, a binding does not count: a Pod that nothing else changed has the generation 1.
+  const next = target.subresource === 'binding' ? merged : countGeneration(resource, merged, old)
   const own = [
     ...validateMetadataUpdate(revised.metadata, next.metadata, old.metadata),
     ...findUpdateErrors(ofPart(resource, target.subresource), next, old),

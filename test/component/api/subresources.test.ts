@@ -19,8 +19,8 @@ describe('subresources that do something', () => {
     const binding = { apiVersion: 'v1', kind: 'Binding', metadata: { name: 'unbound' }, target: { name: 'n1' } }
     const bound = await post(`${paths.pods}/unbound/binding`, binding)
     assert.deepEqual([bound.code, bound.body.status], [201, 'Success'])
-    const { spec, status } = (await server.call('GET', `${paths.pods}/unbound`)).body
-    assert.equal(spec.nodeName, 'n1')
+    const { metadata, spec, status } = (await server.call('GET', `${paths.pods}/unbound`)).body
+    assert.deepEqual([spec.nodeName, metadata.generation], ['n1', 1])
     assert.deepEqual(
       status.conditions.map(({ type, status }: Record<string, string>) => [type, status]),
       [['PodScheduled', 'True']],
