@@ -8,6 +8,9 @@ mkdir -p /dev/pts /dev/shm
 mount -t devpts devpts /dev/pts
 for folder in /dev/shm /run /tmp; do mount -t tmpfs tmpfs $folder; done
 mkdir -p /var/run/netns /run/netns
+# Elsewhere udev makes these; an older nft reads /dev/stdin.
+ln -s /proc/self/fd /dev/fd
+for number in 0:stdin 1:stdout 2:stderr; do ln -s "/proc/self/fd/${number%%:*}" "/dev/${number#*:}"; done
 depmod -a
 ip link set lo up
 cd /platnet || exit 1
