@@ -181,6 +181,7 @@ describe('discovery', () => {
         ['networking.platform.internal', 'v1beta1'],
         ['policy', 'v1'],
         ['rbac.authorization.platform.internal', 'v1'],
+        ['storage.platform.internal', 'v1'],
         ['apiextensions.platform.internal', 'v1'],
         ['scheduling.platform.internal', 'v1'],
         ['coordination.platform.internal', 'v1'],

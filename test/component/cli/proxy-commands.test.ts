@@ -27,7 +27,12 @@ const report: WriteReport = {
   restores: 1,
   rules: { nat: 3, filter: 1, mangle: 0 },
 }
-const scope = { signal: AbortSignal.timeout(30_000) }
+/** A deadline from its use on: other files of the process may run before this one. */
+const scope = {
+  get signal() {
+    return AbortSignal.timeout(30_000)
+  },
+}
 
 /** Rules with this address are refused. */
 let refused: string | undefined

@@ -12,7 +12,12 @@ import { ip } from '../../../helpers/services.ts'
 import { untilAsync } from '../../../helpers/until.ts'
 import { dialect, wireService, wireSlice } from '../../../helpers/wire-objects.ts'
 
-const scope = { signal: AbortSignal.timeout(30_000) }
+/** A deadline from its use on: other files of the process may run before this one. */
+const scope = {
+  get signal() {
+    return AbortSignal.timeout(30_000)
+  },
+}
 
 test("a Service's health port tells how many endpoints are ready on this node, and goes with the Service", async (t) => {
   const state = new LiveNodeState(silentLogger)
