@@ -10,6 +10,7 @@ import type { Node } from '../objects/node.ts'
 import { isFinished, type Pod } from '../objects/pod.ts'
 import { claimKeysOf } from '../objects/pod-claims.ts'
 import { namespaceType, nodeType, podType, volumeClaimType, volumeType } from '../objects/types.ts'
+import type { Volume } from '../objects/volume.ts'
 import { noted, writeTarget } from '../objects/write-target.ts'
 import type { Write } from '../objects/writes.ts'
 import { Controller, watchKeys } from '../runtime/controller.ts'
@@ -17,6 +18,7 @@ import type { PendingPods } from '../runtime/metrics.ts'
 import type { ObjectCache } from '../runtime/object-cache.ts'
 import type { ObjectIndex } from '../runtime/object-index.ts'
 import { restAfterPass, type WorkResult } from '../runtime/work-queue.ts'
+import { freeOf, keptFor, searchValuesOf } from '../volumes/match.ts'
 import { demandOf, loadNodes, type PodDemand } from './placed-pod.ts'
 import { Placements, schedulingOrder } from './plan.ts'
 import { isMakingRoom, type Preemption, planPreemption } from './preemption.ts'
@@ -97,6 +99,7 @@ class Scheduler {
   readonly #pods: ObjectCache<Pod>
   readonly #waiting: ObjectIndex<Pod>
   readonly #claimUsers: ObjectIndex<Pod>
+  readonly #volumeSearch: ObjectIndex<Volume>
   readonly #volumeTarget: WriteTarget
   /** The parsed requirements of each version of a pod. */
   readonly #demands = new WeakMap<Pod, PodDemand>()
@@ -108,6 +111,7 @@ class Scheduler {
     this.#pods = pods
     this.#waiting = pods.addIndex(whetherWaiting)
     this.#claimUsers = pods.addIndex(claimKeysOf)
+    this.#volumeSearch = kit.caches.of(volumeType).addIndex(searchValuesOf(kit.dialect.volumes.storageClass))
     this.#volumeTarget = writeTarget(kit.client, kit.caches, [noted(volumeType), noted(volumeClaimType)])
     kit.metrics.watchPending(() => this.#countPending())
   }
@@ -183,12 +187,14 @@ class Scheduler {
     const { caches, dialect, types } = this.#kit
     const [claims, volumes] = [caches.of(volumeClaimType), caches.of(volumeType)]
     const classes = caches.of(types.storageClasses)
+    const hasNode = ({ metadata, spec }: Pod) => Boolean(spec.nodeName) || this.#assumed.has(metadata.uid)
     return new VolumePlanner({
       findClaim: (key) => claims.get(key),
       findVolume: (name) => volumes.get(name),
-      volumes: () => volumes.list(),
+      keptFor: (claim) => this.#volumeSearch.get(keptFor(claim)),
+      freeOf: (className) => this.#volumeSearch.get(freeOf(className)),
       findClass: (name) => classes.get(name),
-      usersOf: (key) => this.#claimUsers.get(key),
+      usersOf: (key) => this.#claimUsers.get(key).filter(hasNode),
       names: dialect.volumes,
     })
   }

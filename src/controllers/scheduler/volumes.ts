@@ -1,12 +1,12 @@
 import { z } from 'zod'
 import type { VolumeNames } from '../../model/volume-names.ts'
 import type { Node } from '../objects/node.ts'
-import type { Pod } from '../objects/pod.ts'
-import { claimKeysOf, claimNameOf } from '../objects/pod-claims.ts'
+import { isFinished, type Pod } from '../objects/pod.ts'
+import { type ClaimedVolume, claimKeysOf, claimNameOf } from '../objects/pod-claims.ts'
 import { volumeClaimType, volumeType } from '../objects/types.ts'
 import type { StorageClass, Volume, VolumeClaim } from '../objects/volume.ts'
 import { nameOf, type Write } from '../objects/writes.ts'
-import { classOf, findVolume, isFor } from '../volumes/match.ts'
+import { classOf, compareVolumes, isFor, isFreeFor, isKept } from '../volumes/match.ts'
 import { matchesTerm } from './node-fit.ts'
 import { type NodeTerm, nodeTerms } from './requirements.ts'
 
@@ -14,12 +14,17 @@ import { type NodeTerm, nodeTerms } from './requirements.ts'
 export interface VolumeSources {
   readonly findClaim: (key: string) => VolumeClaim | undefined
   readonly findVolume: (name: string) => Volume | undefined
-  readonly volumes: () => Iterable<Volume>
+  /** The volumes that name a claim. */
+  readonly keptFor: (claim: VolumeClaim) => readonly Volume[]
+  /** The volumes of a class that name no claim. */
+  readonly freeOf: (className: string) => readonly Volume[]
   readonly findClass: (name: string) => StorageClass | undefined
-  /** The pods that use a claim. */
+  /** The pods that use a claim and have a node, also where the cache does not show it yet. */
   readonly usersOf: (claimKey: string) => readonly Pod[]
   readonly names: VolumeNames
 }
+
+type Candidates = (claim: VolumeClaim) => readonly Volume[]
 
 /** The nodes that the claims of a pod allow. */
 export interface PodVolumes {
@@ -34,10 +39,19 @@ export interface PodVolumes {
   readonly bindingsOn: (node: Node) => readonly Write[] | undefined
 }
 
-/** Finds out where the volumes of pods are. The volumes that it gives to claims are taken for the rest of the pass. */
+const noVolumes: ReadonlySet<string> = new Set()
+
+/**
+ * Finds out where the volumes of pods are. What it gives to a claim holds for the rest of the pass: no other claim gets
+ * the volume, and other pods of the claim go where that volume is.
+ */
 export class VolumePlanner {
   readonly #sources: VolumeSources
   readonly #taken = new Set<string>()
+  /** By the uid of a claim: its volume, or the name of the node for which one is to be made. */
+  readonly #given = new Map<string, Volume | string>()
+  /** The free volumes of each class, the best first. */
+  readonly #sorted = new Map<string, readonly Volume[]>()
 
   constructor(sources: VolumeSources) {
     this.#sources = sources
@@ -49,14 +63,34 @@ export class VolumePlanner {
     if (keys.length === 0) return undefined
     const claims = keys.map((key) => this.#sources.findClaim(key))
     const refusal = this.#refusalOf(pod, claims)
-    const known = claims.filter((claim) => claim !== undefined)
+    // Two volumes of a pod may have one claim.
+    const known = [...new Set(claims)].filter((claim) => claim !== undefined)
     const bound = known.filter((claim) => this.#isBound(claim))
     const open = known.filter((claim) => !this.#isBound(claim))
+    const candidates = new Map<VolumeClaim, readonly Volume[]>()
+    const candidatesOf: Candidates = (claim) => {
+      const found = candidates.get(claim) ?? this.#candidatesOf(claim)
+      candidates.set(claim, found)
+      return found
+    }
     return {
       refusal,
-      reasonsAgainst: (node) => this.#reasons(bound, open, node),
-      bindingsOn: (node) => (open.length === 0 ? undefined : this.#bind(open, node)),
+      reasonsAgainst: (node) => this.#reasons(bound, open, node, candidatesOf),
+      bindingsOn: (node) => (open.length === 0 ? undefined : this.#bind(open, node, candidatesOf)),
     }
+  }
+
+  /** Returns the volumes that a claim may get, the best first: the one that names it alone, where there is one. */
+  #candidatesOf(claim: VolumeClaim): readonly Volume[] {
+    const { keptFor, freeOf, names } = this.#sources
+    const kept = keptFor(claim).find((volume) => isKept(volume, claim))
+    if (kept !== undefined) return [kept]
+    const className = classOf(claim, names.storageClass)
+    const sorted = this.#sorted.get(className) ?? freeOf(className).toSorted(compareVolumes)
+    this.#sorted.set(className, sorted)
+    return sorted.filter(
+      (volume) => !this.#taken.has(volume.metadata.name) && isFreeFor(volume, claim, names.storageClass),
+    )
   }
 
   #isBound({ metadata, spec }: VolumeClaim): boolean {
@@ -65,22 +99,24 @@ export class VolumePlanner {
 
   #refusalOf(pod: Pod, claims: readonly (VolumeClaim | undefined)[]): string | undefined {
     for (const [index, volume] of pod.spec.volumes.entries()) {
-      const why = this.#refusalOfClaim(pod, claims[index], claimNameOf(pod, volume))
+      const why = this.#refusalOfClaim(pod, claims[index], volume)
       if (why !== undefined) return why
     }
     const isUnbound = claims.some((claim) => claim && !this.#isBound(claim) && !this.#waitsForPod(claim))
     return isUnbound ? 'pod has unbound immediate PersistentVolumeClaims' : undefined
   }
 
-  #refusalOfClaim(pod: Pod, claim: VolumeClaim | undefined, name: string): string | undefined {
+  #refusalOfClaim(pod: Pod, claim: VolumeClaim | undefined, volume: ClaimedVolume): string | undefined {
+    const name = claimNameOf(pod, volume)
     if (claim === undefined) return `persistentvolumeclaim "${name}" not found`
     if (claim.metadata.deletionTimestamp !== undefined) return `persistentvolumeclaim "${name}" is being deleted`
+    if (volume.template !== undefined && !isOwnedBy(claim, pod))
+      return `persistentvolumeclaim "${name}" was not created for the pod (pod is not owner)`
     if (claim.status.phase === 'Lost')
       return `persistentvolumeclaim "${name}" bound to non-existent persistentvolume "${claim.spec.volumeName}"`
     if (!claim.spec.accessModes.includes('ReadWriteOncePod')) return undefined
     const others = this.#sources.usersOf(`${claim.metadata.namespace}/${name}`)
-    const isTaken = others.some(({ metadata, spec }) => spec.nodeName && metadata.uid !== pod.metadata.uid)
-    return isTaken
+    return others.some((other) => other.metadata.uid !== pod.metadata.uid && !isFinished(other))
       ? 'node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode'
       : undefined
   }
@@ -93,34 +129,44 @@ export class VolumePlanner {
     return claim.spec.volumeName === '' && this.#classOf(claim)?.volumeBindingMode === 'WaitForFirstConsumer'
   }
 
-  #reasons(bound: readonly VolumeClaim[], open: readonly VolumeClaim[], node: Node): readonly string[] {
+  #reasons(
+    bound: readonly VolumeClaim[],
+    open: readonly VolumeClaim[],
+    node: Node,
+    candidatesOf: Candidates,
+  ): readonly string[] {
     const volumes = bound.map(({ spec }) => this.#sources.findVolume(spec.volumeName))
     if (volumes.includes(undefined))
       return ['node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)']
     if (!volumes.every((volume) => volume && isReachable(volume, node)))
       return ["node(s) didn't match PersistentVolume's node affinity"]
-    const taken = new Set(this.#taken)
-    return open.every((claim) => this.#placeOf(claim, node, taken) !== undefined)
-      ? []
-      : ["node(s) didn't find available persistent volumes to bind"]
+    const own = new Set<string>()
+    for (const claim of open) {
+      const place = this.#placeOf(claim, node, candidatesOf, own)
+      if (place === undefined) return ["node(s) didn't find available persistent volumes to bind"]
+      if (place !== 'made') own.add(place.metadata.name)
+    }
+    return []
   }
 
-  /** Returns the volume of an open claim on a node, or `made` where a provisioner can make one there. */
-  #placeOf(claim: VolumeClaim, node: Node, taken: Set<string>): Volume | 'made' | undefined {
-    const { names, volumes } = this.#sources
-    const selected = claim.metadata.annotations[names.selectedNode]
-    if (selected !== undefined) return selected === node.metadata.name ? 'made' : undefined
-    const found = findVolume(claim, volumes(), {
-      annotation: names.storageClass,
-      waits: false,
-      isReachable: (volume) => isReachable(volume, node),
-      taken,
+  /**
+   * Returns the volume of an open claim on a node, or `made` where a provisioner can make one there. `own` has the
+   * volumes of the other claims of the pod.
+   */
+  #placeOf(
+    claim: VolumeClaim,
+    node: Node,
+    candidatesOf: Candidates,
+    own: ReadonlySet<string>,
+  ): Volume | 'made' | undefined {
+    const given = this.#given.get(claim.metadata.uid) ?? claim.metadata.annotations[this.#sources.names.selectedNode]
+    if (typeof given === 'string') return given === node.metadata.name ? 'made' : undefined
+    if (given !== undefined) return isReachable(given, node) ? given : undefined
+    const found = candidatesOf(claim).find((volume) => {
+      const { name } = volume.metadata
+      return !this.#taken.has(name) && !own.has(name) && isReachable(volume, node)
     })
-    if (found !== undefined) {
-      taken.add(found.metadata.name)
-      return found
-    }
-    return this.#canBeMade(claim, node) ? 'made' : undefined
+    return found ?? (this.#canBeMade(claim, node) ? 'made' : undefined)
   }
 
   #canBeMade(claim: VolumeClaim, node: Node): boolean {
@@ -136,11 +182,15 @@ export class VolumePlanner {
     )
   }
 
-  #bind(open: readonly VolumeClaim[], node: Node): readonly Write[] {
+  #bind(open: readonly VolumeClaim[], node: Node, candidatesOf: Candidates): readonly Write[] {
     return open.flatMap((claim) => {
-      const place = this.#placeOf(claim, node, this.#taken)
-      if (place === undefined) return []
-      return place === 'made' ? this.#selectNode(claim, node) : this.#giveVolume(claim, place)
+      const { uid } = claim.metadata
+      const place = this.#placeOf(claim, node, candidatesOf, noVolumes)
+      if (place === undefined || this.#given.has(uid)) return []
+      this.#given.set(uid, place === 'made' ? node.metadata.name : place)
+      if (place === 'made') return this.#selectNode(claim, node)
+      this.#taken.add(place.metadata.name)
+      return this.#giveVolume(claim, place)
     })
   }
 
@@ -160,6 +210,11 @@ export class VolumePlanner {
     const metadata = { ...mark, uid: volume.metadata.uid, resourceVersion: volume.metadata.resourceVersion }
     return [{ verb: 'patch', target: nameOf(volumeType.resource, volume), patch: { metadata, spec: { claimRef } } }]
   }
+}
+
+/** Checks whether the claim of an ephemeral volume was made for the pod: another one may have its name. */
+function isOwnedBy({ metadata }: VolumeClaim, pod: Pod): boolean {
+  return metadata.ownerReferences.some(({ uid }) => uid === pod.metadata.uid)
 }
 
 const affinitySchema = z.object({ required: z.object({ nodeSelectorTerms: nodeTerms }) })

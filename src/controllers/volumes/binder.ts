@@ -1,6 +1,7 @@
+import { orAbsent } from '../../client/index.ts'
 import type { Component } from '../../loop/component.ts'
 import type { ControllerContext } from '../context.ts'
-import { applyWrites } from '../objects/apply-writes.ts'
+import { applyWrites, type WriteTarget } from '../objects/apply-writes.ts'
 import { claimKeysOf } from '../objects/pod-claims.ts'
 import { podType, volumeClaimType, volumeType } from '../objects/types.ts'
 import type { StorageClass, Volume, VolumeClaim } from '../objects/volume.ts'
@@ -10,14 +11,17 @@ import { groupComponents } from '../runtime/component-group.ts'
 import { Controller, type Watch, watchKeys } from '../runtime/controller.ts'
 import type { ObjectCache } from '../runtime/object-cache.ts'
 import { keyOf } from '../runtime/resource-type.ts'
+import { confirmRelease, type LiveRead } from './confirm-release.ts'
+import { classOf, freeOf, keptFor, searchValuesOf } from './match.ts'
 import { phaseWrite, planClaim, type Said } from './plan-claim.ts'
-import { planVolume } from './plan-volume.ts'
+import { planVolume, type VolumePlan } from './plan-volume.ts'
 import { reclaim } from './reclaim.ts'
 
 /** How often an Event about a waiting claim or a failed volume is recorded again. */
 const repeatMs = 300_000
 
-const pending = 'pending'
+/** The key of a pass over all claims of a class that wait. No namespace has a space in its name. */
+const waitingKey = (className: string) => `* ${className}`
 
 /** Creates the controller that binds claims to PersistentVolumes and carries out the reclaim policy of released ones. */
 export function createVolumeBinder(context: ControllerContext): Component {
@@ -29,30 +33,36 @@ function createClaimBinder(context: ControllerContext): Component {
   const [claims, volumes, pods] = [caches.of(volumeClaimType), caches.of(volumeType), caches.of(podType)]
   const classes = caches.of(types.storageClasses)
   const names = dialect.volumes
-  const waiting = claims.addIndex(({ metadata }) =>
-    metadata.annotations[names.bindCompleted] === undefined ? [pending] : [],
+  const waiting = claims.addIndex((claim) =>
+    claim.metadata.annotations[names.bindCompleted] === undefined
+      ? [waitingKey(classOf(claim, names.storageClass))]
+      : [],
   )
+  const search = volumes.addIndex(searchValuesOf(names.storageClass))
   const podsOfClaim = pods.addIndex(claimKeysOf)
   const target = writeTarget(client, caches, [noted(volumeClaimType), noted(volumeType)])
   const speaker = new Speaker(context)
-  const allWaiting = () => waiting.get(pending).map(keyOf)
+  const fanOut = new FanOut()
   return new Controller({
     name: 'pv-binder-claims',
     watches: [
       watchKeys(claims, (claim) => [keyOf(claim)]),
-      volumesForClaims(volumes, allWaiting, (name) => claimsNaming(claims, name)),
-      watchKeys(classes, allWaiting),
+      volumesForClaims(volumes, names.storageClass, (name) => claimsNaming(claims, name)),
+      // A claim without a class gets the default one.
+      watchKeys(classes, ({ metadata }) => [waitingKey(metadata.name), waitingKey('')]),
+      fanOut,
       watchKeys(pods, claimKeysOf, { isSame: (old, next) => old.spec.nodeName === next.spec.nodeName }),
     ],
     // One claim after the other: two must not choose one volume.
     workers: 1,
     reconcile: async (key, { signal }) => {
+      if (key.startsWith(waitingKey(''))) return fanOut.add(waiting.get(key).map(keyOf))
       const claim = claims.get(key)
       if (claim === undefined) return speaker.forget(key)
       const { writes, said } = planClaim({
         claim,
         named: volumes.get(claim.spec.volumeName),
-        volumes: () => volumes.list(),
+        volumes: () => [...search.get(keptFor(claim)), ...search.get(freeOf(classOf(claim, names.storageClass)))],
         findClass: (name) => classes.get(name),
         defaultClass: defaultClassOf(classes, names.defaultClass),
         waitingPods: podsOfClaim
@@ -71,10 +81,29 @@ function createClaimBinder(context: ControllerContext): Component {
   })
 }
 
-/** Turns a change of a volume into the claims that it concerns: its own, those that name it, all that wait if it is free. */
+/** Adds the keys that the pass over another key finds. */
+class FanOut implements Watch {
+  #add: (key: string) => void = () => {}
+
+  subscribe(add: (key: string) => void): () => void {
+    this.#add = add
+    return () => {
+      this.#add = () => {}
+    }
+  }
+
+  add(keys: readonly string[]): undefined {
+    for (const key of keys) this.#add(key)
+  }
+}
+
+/**
+ * Turns a change of a volume into the claims that it concerns: its own, those that name it, and if it is free all of its
+ * class that wait. These have one key together: many volumes may become free at once.
+ */
 function volumesForClaims(
   volumes: ObjectCache<Volume>,
-  allWaiting: () => readonly string[],
+  annotation: string,
   naming: (volume: string) => readonly string[],
 ): Watch {
   return {
@@ -82,8 +111,8 @@ function volumesForClaims(
       volumes.onChange(({ old, next }) => {
         const name = (next ?? old)?.metadata.name ?? ''
         const isFreed = next !== undefined && next.spec.claimRef === undefined && next.status.phase === 'Available'
-        const keys = [...claimKeyOf(old), ...claimKeyOf(next), ...naming(name), ...(isFreed ? allWaiting() : [])]
-        for (const key of new Set(keys)) add(key)
+        const waiting = isFreed ? [waitingKey(classOf(next, annotation))] : []
+        for (const key of new Set([...claimKeyOf(old), ...claimKeyOf(next), ...naming(name), ...waiting])) add(key)
       }),
   }
 }
@@ -111,12 +140,11 @@ function defaultClassOf(classes: ObjectCache<StorageClass>, annotations: readonl
 }
 
 function createVolumeKeeper(context: ControllerContext): Component {
-  const { caches, client, dialect, metrics, log } = context
+  const { caches, dialect, metrics, log } = context
   const [claims, volumes] = [caches.of(volumeClaimType), caches.of(volumeType)]
-  const names = dialect.volumes
-  const target = writeTarget(client, caches, [noted(volumeType)])
   const speaker = new Speaker(context)
   const named = volumes.addIndex(claimKeyOf)
+  const keeping = { ...context, speaker, target: writeTarget(context.client, caches, [noted(volumeType)]) }
   return new Controller({
     name: 'pv-binder-volumes',
     watches: [
@@ -126,27 +154,50 @@ function createVolumeKeeper(context: ControllerContext): Component {
     reconcile: async (key, { signal }) => {
       const volume = volumes.get(key)
       if (volume === undefined) return speaker.forget(key)
-      const subject = { apiVersion: 'v1', kind: 'PersistentVolume', metadata: volume.metadata }
       const claim = claims.get(claimKeyOf(volume)[0] ?? '')
-      const { writes, said, isToReclaim } = planVolume({ volume, claim, names })
-      await applyWrites(target, writes, signal)
-      if (isToReclaim !== true || volume.metadata.deletionTimestamp !== undefined)
-        return speaker.say(key, subject, said)
-      const { kind, reason = '', message = '' } = { reason: '', message: '', ...(await reclaim(volume, names)) }
-      if (kind === 'deleted')
-        await applyWrites(
-          target,
-          [{ verb: 'delete', target: nameOf(volumeType.resource, volume), uid: volume.metadata.uid }],
-          signal,
-        )
-      if (kind !== 'failed') return undefined
-      if (volume.status.phase !== 'Failed')
-        await applyWrites(target, [phaseWrite(volume, 'Failed', { message, reason })], signal)
-      return speaker.say(key, subject, { type: 'Warning', reason, message })
+      return keepVolume(keeping, volume, planVolume({ volume, claim, names: dialect.volumes }), signal)
     },
     metrics,
     log: log.child('pv-binder-volumes'),
   })
+}
+
+interface Keeping extends Pick<ControllerContext, 'client' | 'dialect'> {
+  readonly speaker: Speaker
+  readonly target: WriteTarget
+}
+
+async function keepVolume(keeping: Keeping, volume: Volume, plan: VolumePlan, signal: AbortSignal) {
+  const { writes, said, isToReclaim = false } = plan
+  const { client, dialect, speaker, target } = keeping
+  const isSettled = writes.length === 0 && volume.spec.persistentVolumeReclaimPolicy === 'Retain'
+  if (!isToReclaim || isSettled) {
+    await applyWrites(target, writes, signal)
+    return speaker.say(keyOf(volume), subjectOf(volume), said)
+  }
+  const read: LiveRead = (name) => orAbsent(client.get(name, { signal }))
+  const released = await confirmRelease(volume, dialect.volumes, read)
+  if (released === undefined) return undefined
+  await applyWrites(target, writes, signal)
+  if (released.metadata.deletionTimestamp !== undefined) return speaker.forget(keyOf(volume))
+  return reclaimVolume(keeping, released, signal)
+}
+
+async function reclaimVolume({ dialect, speaker, target }: Keeping, volume: Volume, signal: AbortSignal) {
+  const reclaimed = await reclaim(volume, dialect.volumes)
+  if (reclaimed.kind === 'deleted') {
+    const { uid } = volume.metadata
+    await applyWrites(target, [{ verb: 'delete', target: nameOf(volumeType.resource, volume), uid }], signal)
+  }
+  if (reclaimed.kind !== 'failed') return undefined
+  const { reason, message } = reclaimed
+  if (volume.status.phase !== 'Failed')
+    await applyWrites(target, [phaseWrite(volume, 'Failed', { message, reason })], signal)
+  return speaker.say(keyOf(volume), subjectOf(volume), { type: 'Warning', reason, message })
+}
+
+function subjectOf({ metadata }: Volume): Subject {
+  return { apiVersion: 'v1', kind: 'PersistentVolume', metadata }
 }
 
 type Subject = Parameters<ControllerContext['events']['record']>[0]

@@ -1,4 +1,4 @@
-import { parseQuantity } from '../../model/quantity.ts'
+import { isQuantity, parseQuantity } from '../../model/quantity.ts'
 import { selects } from '../objects/selector.ts'
 import type { Volume, VolumeClaim } from '../objects/volume.ts'
 
@@ -7,13 +7,27 @@ export function classOf({ metadata, spec }: Volume | VolumeClaim, annotation: st
   return metadata.annotations[annotation] ?? spec.storageClassName ?? ''
 }
 
-/** Returns the size of a volume in thousandths of a byte. */
-function sizeOf({ spec }: Volume): bigint {
-  return parseQuantity(String(spec.capacity['storage'] ?? '0'))
+const sizes = new WeakMap<Volume, bigint>()
+
+/** Returns the size of a volume in thousandths of a byte; one that cannot be read has none. */
+function sizeOf(volume: Volume): bigint {
+  const known = sizes.get(volume) ?? readAmount(volume.spec.capacity) ?? -1n
+  sizes.set(volume, known)
+  return known
 }
 
-function requestOf({ spec }: VolumeClaim): bigint {
-  return parseQuantity(String(spec.resources.requests['storage'] ?? '0'))
+/**
+ * Reads an amount of storage. An API server may store amounts that no parser here reads: they must not end the search
+ * for all claims.
+ */
+function readAmount({ storage = '0' }: Readonly<Record<string, string | number>>): bigint | undefined {
+  const text = String(storage)
+  return isQuantity(text) ? parseQuantity(text) : undefined
+}
+
+function isLargeEnough(volume: Volume, { spec }: VolumeClaim): boolean {
+  const request = readAmount(spec.resources.requests)
+  return request !== undefined && sizeOf(volume) >= request
 }
 
 /** Checks whether a volume names the claim: by its uid where it has one, else by its name, which a user wrote. */
@@ -26,7 +40,7 @@ export function isFor({ spec }: Volume, { metadata }: VolumeClaim): boolean {
 
 /** Returns why a volume that a claim names does not suit it, in the words of Kubernetes; undefined where it does. */
 export function mismatchOf(volume: Volume, claim: VolumeClaim, annotation: string): string | undefined {
-  if (sizeOf(volume) < requestOf(claim)) return 'requested PV is too small'
+  if (!isLargeEnough(volume, claim)) return 'requested PV is too small'
   if (classOf(volume, annotation) !== classOf(claim, annotation)) return 'storageClassName does not match'
   if (volume.spec.volumeAttributesClassName !== claim.spec.volumeAttributesClassName)
     return 'VolumeAttributesClass does not match'
@@ -38,15 +52,30 @@ function hasModes(volume: Volume, claim: VolumeClaim): boolean {
   return claim.spec.accessModes.every((mode) => volume.spec.accessModes.includes(mode))
 }
 
+/** Returns the value by which the free volumes of a class are found in an index of `searchValuesOf`. */
+export function freeOf(className: string): string {
+  return `class ${className}`
+}
+
+/** Returns the value by which the volumes that name a claim are found. */
+export function keptFor({ metadata }: VolumeClaim): string {
+  return `claim ${metadata.namespace}/${metadata.name}`
+}
+
+/** Returns what a volume is searched by: the claim that it names, else its class. No claim looks at all volumes. */
+export function searchValuesOf(annotation: string): (volume: Volume) => readonly string[] {
+  return (volume) => {
+    const { claimRef } = volume.spec
+    if (claimRef !== undefined) return [`claim ${claimRef.namespace}/${claimRef.name}`]
+    return [freeOf(classOf(volume, annotation))]
+  }
+}
+
 interface MatchOptions {
   /** The annotation with the class of old objects. */
   readonly annotation: string
   /** Whether the claim waits for its first Pod: then it gets only a volume that names it. */
   readonly waits: boolean
-  /** Checks whether a volume can be used where the Pod will run; absent: everywhere. */
-  readonly isReachable?: (volume: Volume) => boolean
-  /** The volumes that other claims of the same Pod get. */
-  readonly taken?: ReadonlySet<string>
 }
 
 /**
@@ -54,42 +83,46 @@ interface MatchOptions {
  * access modes, and of these the smallest.
  */
 export function findVolume(claim: VolumeClaim, volumes: Iterable<Volume>, options: MatchOptions): Volume | undefined {
-  const { isReachable = () => true } = options
   let best: Volume | undefined
   for (const volume of volumes) {
-    if (!mayBeUsed(volume, claim, options)) continue
-    if (volume.spec.claimRef !== undefined) return isReachable(volume) ? volume : undefined
-    if (!isFree(volume, options) || !isReachable(volume) || !isChosen(volume, claim, options.annotation)) continue
-    if (best === undefined || isBetter(volume, best)) best = volume
+    if (isKept(volume, claim)) return volume
+    if (options.waits || !isFreeFor(volume, claim, options.annotation)) continue
+    if (best === undefined || compareVolumes(volume, best) < 0) best = volume
   }
   return best
 }
 
-function mayBeUsed(volume: Volume, claim: VolumeClaim, { taken }: MatchOptions): boolean {
-  if (taken?.has(volume.metadata.name) === true || volume.metadata.deletionTimestamp !== undefined) return false
-  return (volume.spec.claimRef === undefined || isFor(volume, claim)) && suits(volume, claim)
+/** Checks whether a volume names the claim and suits it. */
+export function isKept(volume: Volume, claim: VolumeClaim): boolean {
+  return isFor(volume, claim) && suits(volume, claim)
 }
 
-function isFree({ status }: Volume, { waits }: MatchOptions): boolean {
-  return !waits && status.phase === 'Available'
+/** Checks whether a volume names no claim and suits this one. */
+export function isFreeFor(volume: Volume, claim: VolumeClaim, annotation: string): boolean {
+  if (volume.spec.claimRef !== undefined || volume.status.phase !== 'Available') return false
+  const { selector } = claim.spec
+  return (
+    classOf(volume, annotation) === classOf(claim, annotation) &&
+    suits(volume, claim) &&
+    (selector === undefined || selects(selector, volume.metadata.labels))
+  )
 }
 
 function suits(volume: Volume, claim: VolumeClaim): boolean {
-  const isAlike =
+  return (
+    volume.metadata.deletionTimestamp === undefined &&
     volume.spec.volumeMode === claim.spec.volumeMode &&
-    volume.spec.volumeAttributesClassName === claim.spec.volumeAttributesClassName
-  return isAlike && sizeOf(volume) >= requestOf(claim) && hasModes(volume, claim)
+    volume.spec.volumeAttributesClassName === claim.spec.volumeAttributesClassName &&
+    hasModes(volume, claim) &&
+    isLargeEnough(volume, claim)
+  )
 }
 
-function isChosen(volume: Volume, claim: VolumeClaim, annotation: string): boolean {
-  const { selector } = claim.spec
-  if (selector !== undefined && !selects(selector, volume.metadata.labels)) return false
-  return classOf(volume, annotation) === classOf(claim, annotation)
-}
-
-function isBetter(one: Volume, other: Volume): boolean {
-  const [modes, otherModes] = [one.spec.accessModes.length, other.spec.accessModes.length]
-  if (modes !== otherModes) return modes < otherModes
+/** Compares two volumes that suit a claim: the better one first. */
+export function compareVolumes(one: Volume, other: Volume): number {
+  const byModes = one.spec.accessModes.length - other.spec.accessModes.length
+  if (byModes !== 0) return byModes
   const [size, otherSize] = [sizeOf(one), sizeOf(other)]
-  return size === otherSize ? one.metadata.name < other.metadata.name : size < otherSize
+  if (size !== otherSize) return size < otherSize ? -1 : 1
+  return one.metadata.name < other.metadata.name ? -1 : 1
 }

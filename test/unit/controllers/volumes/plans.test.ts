@@ -178,9 +178,11 @@ describe('the place of a pod with claims', () => {
     new VolumePlanner({
       findClaim: (key) => claims.find(({ metadata }) => `default/${metadata.name}` === key),
       findVolume: (name) => volumes.find(({ metadata }) => metadata.name === name),
-      volumes: () => volumes,
+      keptFor: ({ metadata }) => volumes.filter(({ spec }) => spec.claimRef?.name === metadata.name),
+      freeOf: (className) =>
+        volumes.filter(({ spec }) => spec.claimRef === undefined && spec.storageClassName === className),
       findClass: (name) => (name === storageClass.metadata.name ? storageClass : undefined),
-      usersOf: () => users,
+      usersOf: () => users.filter(({ spec }) => spec.nodeName),
       names,
     })
 
@@ -206,10 +208,12 @@ describe('the place of a pod with claims', () => {
     const refusal = (users: ReturnType<typeof pod>[]) => planner([claim], [], { users }).of(pod('p'))?.refusal
     assert.match(refusal([pod('q', 'c', { nodeName: 'n1' })]) ?? '', /ReadWriteOncePod/)
     assert.equal(refusal([pod('q'), pod('p', 'c', { nodeName: 'n1' })]), undefined)
+    const ended = podSchema.parse({ ...pod('q', 'c', { nodeName: 'n1' }), status: { phase: 'Succeeded' } })
+    assert.equal(refusal([ended]), undefined, 'a pod that has ended uses nothing')
   })
 
   test('gives two pods of one pass two volumes', () => {
-    const claims = ['c', 'd'].map((name) => claimOf({ storageClassName: 'late' }, { name, uid: name }))
+    const claims = ['c', 'd', 'e'].map((name) => claimOf({ storageClassName: 'late' }, { name, uid: name }))
     const volumes = ['v', 'w'].map((name) => volumeOf(name, { storageClassName: 'late', ...on('n1') }))
     const places = planner(claims, volumes)
     const given = [pod('p'), pod('q', 'd')].map((each) => {
@@ -217,8 +221,51 @@ describe('the place of a pod with claims', () => {
       return write?.verb === 'patch' ? write.target.name : undefined
     })
     assert.deepEqual(given, ['v', 'w'])
-    const third = places.of(pod('r', 'c'))
+    const third = places.of(pod('r', 'e'))
     assert.deepEqual(third?.reasonsAgainst(node('n1')), ["node(s) didn't find available persistent volumes to bind"])
+  })
+
+  test('is that of the first, for two pods of one pass with one claim', () => {
+    const volumes = ['v', 'w'].map((name, index) =>
+      volumeOf(name, { storageClassName: 'late', ...on(`n${index + 1}`) }),
+    )
+    const places = planner([claimOf({ storageClassName: 'late' })], volumes)
+    assert.equal(places.of(pod('p'))?.bindingsOn(node('n1'))?.length, 1)
+    const second = places.of(pod('q'))
+    assert.equal(second?.reasonsAgainst(node('n2')).length, 1, 'the volume of the claim is on n1')
+    assert.deepEqual(second?.reasonsAgainst(node('n1')), [])
+    assert.deepEqual(second?.bindingsOn(node('n1')), [], 'a claim gets one volume')
+  })
+
+  test('takes one volume for a claim that a pod has twice', () => {
+    const volumes = ['v', 'w'].map((name) => volumeOf(name, { storageClassName: 'late' }))
+    const twice = ['a', 'b'].map((name) => ({ name, persistentVolumeClaim: { claimName: 'c' } }))
+    const places = planner([claimOf({ storageClassName: 'late' })], volumes)
+    assert.equal(places.of(pod('p', 'c', { volumes: twice }))?.bindingsOn(node('n1'))?.length, 1)
+  })
+
+  test('is nowhere with the claim of another for an ephemeral volume', () => {
+    const own = { apiVersion: 'v1', kind: 'Pod', name: 'p', uid: 'p', controller: true }
+    const spec = { volumes: [{ name: 'v', ephemeral: { volumeClaimTemplate: { spec: {} } } }] }
+    const refusal = (ownerReferences: object[]) =>
+      planner([claimOf({ volumeName: 'v' }, { ...bound, name: 'p-v', ownerReferences })], []).of(pod('p', '', spec))
+        ?.refusal
+    assert.match(refusal([]) ?? '', /pod is not owner/)
+    assert.match(refusal([{ ...own, uid: 'older' }]) ?? '', /pod is not owner/)
+    assert.equal(refusal([own]), undefined)
+  })
+
+  test('does not depend on amounts of others that cannot be read', () => {
+    const broken = volumeOf('broken', { storageClassName: 'late', capacity: { storage: '1e99' } })
+    const good = volumeOf('good', { storageClassName: 'late' })
+    const [asked, odd] = [
+      claimOf({ storageClassName: 'late' }),
+      claimOf({ storageClassName: 'late', resources: { requests: { storage: '1e99' } } }, { name: 'd', uid: 'd' }),
+    ]
+    const places = planner([asked, odd], [broken, good])
+    assert.equal(places.of(pod('p', 'd'))?.reasonsAgainst(node('n1')).length, 1)
+    const [write] = places.of(pod('q'))?.bindingsOn(node('n1')) ?? []
+    assert.equal(write?.verb === 'patch' && write.target.name, 'good')
   })
 
   test('is chosen for a provisioner once, in its topology', () => {
