@@ -82,21 +82,23 @@ export function checkParameters(value: Json | undefined): readonly FieldError[] 
 
 function checkTopologies(terms: readonly Json[]): readonly FieldError[] {
   // An empty term counts as a repetition, as in Kubernetes.
-  const seen: unknown[] = [new Map()]
+  const seen = new Set([formOf([])])
   return terms.flatMap((term, index) => {
     const path = `allowedTopologies[${index}].matchLabelExpressions`
-    const values = new Map(listAt(term, 'matchLabelExpressions').map((each) => [textAt(each, 'key'), valuesOf(each)]))
-    const isRepeated = seen.some((earlier) => isDeepStrictEqual(earlier, values))
-    seen.push(values)
-    return [
-      ...checkExpressions(listAt(term, 'matchLabelExpressions'), path),
-      ...(isRepeated ? [duplicateField(path, '')] : []),
-    ]
+    const expressions = listAt(term, 'matchLabelExpressions')
+    const isRepeated = seen.size === seen.add(formOf(expressions)).size
+    return [...checkExpressions(expressions, path), ...(isRepeated ? [duplicateField(path, '')] : [])]
   })
 }
 
-function valuesOf(expression: Json): ReadonlySet<string> {
-  return new Set(listAt(expression, 'values').map((value) => textAt(value)))
+/** Returns a text that is equal for terms with equal values of equal keys, whatever their order. */
+function formOf(expressions: readonly Json[]): string {
+  const values = new Map(expressions.map((each) => [textAt(each, 'key'), valuesOf(each)]))
+  return JSON.stringify([...values].toSorted(([one], [other]) => (one < other ? -1 : 1)))
+}
+
+function valuesOf(expression: Json): readonly string[] {
+  return [...new Set(listAt(expression, 'values').map((value) => textAt(value)))].toSorted()
 }
 
 function checkExpressions(expressions: readonly Json[], path: string): readonly FieldError[] {
@@ -107,13 +109,17 @@ function checkExpressions(expressions: readonly Json[], path: string): readonly 
     const isRepeated = keys.size === keys.add(key).size
     return [
       ...(values.length === 0 ? [requiredField(`${at}.values`)] : []),
-      ...values.flatMap((value, place) =>
-        values.indexOf(value) < place ? [duplicateField(`${at}.values[${place}]`, value)] : [],
-      ),
+      ...repetitions(values).map((place) => duplicateField(`${at}.values[${place}]`, values[place] ?? '')),
       ...qualifiedNameProblems(key).map((why) => invalidField(`${at}.key`, key, why)),
       ...(isRepeated ? [duplicateField(`${at}.key`, key)] : []),
     ]
   })
+}
+
+/** Returns the places of values that stand at an earlier place too. */
+function repetitions(values: readonly Json[]): readonly number[] {
+  const seen = new Set<Json>()
+  return values.flatMap((value, place) => (seen.size === seen.add(value).size ? [place] : []))
 }
 
 function validateUpdate(next: ApiDocument, old: ApiDocument): readonly FieldError[] {
