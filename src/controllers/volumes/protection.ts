@@ -1,6 +1,7 @@
+import { type ApiClient, listPages } from '../../client/index.ts'
 import type { Component } from '../../loop/component.ts'
 import type { ControllerContext } from '../context.ts'
-import { isFinished, type Pod } from '../objects/pod.ts'
+import { type Pod, podSchema } from '../objects/pod.ts'
 import { claimKeysOf, claimNameOf } from '../objects/pod-claims.ts'
 import { podType, volumeClaimType, volumeType } from '../objects/types.ts'
 import type { Volume, VolumeClaim } from '../objects/volume.ts'
@@ -8,6 +9,9 @@ import { Controller, type Watch, watchKeys } from '../runtime/controller.ts'
 import type { Identity } from '../runtime/metadata.ts'
 import type { ObjectCache } from '../runtime/object-cache.ts'
 import { keyOf, type ResourceType } from '../runtime/resource-type.ts'
+
+/** When an object is looked at again that was in use by the API server, and not by the caches. */
+const stillUsedMs = 5_000
 
 interface Protected {
   readonly metadata: Identity
@@ -18,6 +22,8 @@ interface ProtectionParts<T extends Protected> {
   readonly type: ResourceType<T>
   readonly finalizer: string
   readonly isUsed: (object: T) => boolean
+  /** Asks the API server once more where the caches show no use; absent: the caches decide. */
+  readonly isUsedLive?: (object: T, signal: AbortSignal) => Promise<boolean>
   /** The resources whose changes can end a use. */
   readonly watches: readonly Watch[]
 }
@@ -31,18 +37,35 @@ export function createClaimProtection(context: ControllerContext): Component {
     type: volumeClaimType,
     finalizer: context.dialect.volumes.claimProtection,
     isUsed: (claim) => users.get(keyOf(claim)).some((pod) => usesClaim(pod, claim)),
+    isUsedLive: (claim, signal) => isUsedByListed(context.client, claim, signal),
     watches: [watchKeys(pods, claimKeysOf)],
   })
 }
 
-/** The claim of an ephemeral volume, which goes with its pod, is free when the pod has ended. */
+/** Lists the pods of the namespace: the cache may not have a pod yet that has just got a node. */
+async function isUsedByListed(client: ApiClient, claim: VolumeClaim, signal: AbortSignal): Promise<boolean> {
+  const { namespace = '' } = claim.metadata
+  const reduce = (json: unknown) => usesClaim(podSchema.parse(json), claim)
+  const { items, leftOut } = await listPages(client, { resource: podType.resource, namespace }, { signal, reduce })
+  return leftOut.length > 0 || items.includes(true)
+}
+
+/**
+ * A pod that has ended uses its claims until it is gone. The claim of an ephemeral volume goes before its pod where that
+ * waits for what it owns: it is free when nothing of the pod runs any more.
+ */
 function usesClaim(pod: Pod, { metadata }: VolumeClaim): boolean {
   if (!pod.spec.nodeName) return false
   return pod.spec.volumes.some((volume) => {
     if (claimNameOf(pod, volume) !== metadata.name) return false
     if (volume.template === undefined) return true
-    return !isFinished(pod) && metadata.ownerReferences.some(({ uid }) => uid === pod.metadata.uid)
+    return !isShutDown(pod) && metadata.ownerReferences.some(({ uid }) => uid === pod.metadata.uid)
   })
+}
+
+/** Checks for a deleted pod whose containers have ended: its grace is over, or was none. */
+function isShutDown({ metadata }: Pod): boolean {
+  return metadata.deletionTimestamp !== undefined && metadata.deletionGracePeriodSeconds === 0
 }
 
 /** Creates the controller that keeps a deleted volume while it is bound. */
@@ -94,6 +117,8 @@ function createProtection<T extends Protected>(context: ControllerContext, parts
       if (object === undefined) return undefined
       const finalizers = wantedFinalizers(object, parts)
       if (finalizers === undefined) return undefined
+      const isDeleted = object.metadata.deletionTimestamp !== undefined
+      if (isDeleted && (await parts.isUsedLive?.(object, signal))) return { againInMs: stillUsedMs }
       const { uid, resourceVersion } = object.metadata
       const patch = { metadata: { uid, resourceVersion, finalizers } }
       await writer.patch(object, { kind: 'merge', patch }, signal)

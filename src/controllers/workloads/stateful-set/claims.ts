@@ -33,7 +33,10 @@ export function withClaimedVolumes(set: StatefulSet, volumes: Json | undefined, 
   return { volumes: [...claimed, ...others] }
 }
 
-/** Returns the claims of a pod that do not exist, and whether one is being deleted: the pod waits until that is gone. */
+/**
+ * Returns the claims of a pod that do not exist, and whether one is about to go, so that a new pod waits until it is
+ * gone: it is being deleted, or an earlier pod of the name owns it, with which the garbage collector deletes it.
+ */
 export function missingClaims(
   set: StatefulSet,
   podName: string,
@@ -44,8 +47,14 @@ export function missingClaims(
     writes: set.spec.volumeClaimTemplates.flatMap((template, index) =>
       found[index] === undefined ? [createWrite(set, template, podName)] : [],
     ),
-    isLeaving: found.some((claim) => claim?.metadata.deletionTimestamp !== undefined),
+    isLeaving: found.some((claim) => claim !== undefined && isLeaving(claim, podName)),
   }
+}
+
+/** Checks a claim of a pod that does not exist: each pod of that name among its owners is an earlier one. */
+function isLeaving({ metadata }: VolumeClaim, podName: string): boolean {
+  if (metadata.deletionTimestamp !== undefined) return true
+  return metadata.ownerReferences.some(({ kind, name }) => kind === 'Pod' && name === podName)
 }
 
 function createWrite(set: StatefulSet, template: ClaimTemplate, podName: string): Write {

@@ -97,6 +97,18 @@ describe('a StatefulSet', () => {
     assert.deepEqual(lab.names(), ['db-0'])
   })
 
+  test('makes no pod while a claim goes with an earlier pod of the name', () => {
+    const lab = startLab({ replicas: 1, volumeClaimTemplates: [data] })
+    const owner = { apiVersion: 'v1', kind: 'Pod', name: 'db-0', uid: 'earlier', controller: true }
+    const metadata = { name: 'data-db-0', namespace: 'default', ownerReferences: [owner] }
+    lab.cluster.add('persistentvolumeclaims', { metadata, spec: {} })
+    lab.settle()
+    assert.deepEqual(lab.names(), [])
+    lab.cluster.remove('persistentvolumeclaims', 'default', 'data-db-0')
+    lab.settle()
+    assert.deepEqual(lab.names(), ['db-0'])
+  })
+
   test('leaves the owners of a claim alone that another controller has', () => {
     const lab = startLab({
       replicas: 1,
