@@ -6,6 +6,8 @@ import { amountsOf, podAmounts, readAmounts } from './pod-amounts.ts'
 export interface CountedKind {
   readonly group: string
   readonly plural: string
+  /** Of claims: the annotation that names their StorageClass before the field does, as in old objects. */
+  readonly classAnnotation?: string
 }
 
 /** The kinds whose number has a name of its own, older than `count/…`. */
@@ -49,7 +51,7 @@ export function usageOf(kind: CountedKind, object: JsonObject, nowMs: number): A
   const one = new Map<string, Amount>([[countName(kind), countAmount(1)]])
   if (isCore(kind, 'pods')) return isCharged(object, nowMs) ? sumAmounts([one, podUsage(object)]) : one
   if (isCore(kind, 'services')) return sumAmounts([one, serviceUsage(object)])
-  if (isCore(kind, 'persistentvolumeclaims')) return sumAmounts([one, claimUsage(object)])
+  if (isCore(kind, 'persistentvolumeclaims')) return sumAmounts([one, claimUsage(kind, object)])
   if (kind.group === '' && oldCounts.includes(kind.plural)) one.set(kind.plural, countAmount(1))
   return one
 }
@@ -98,12 +100,13 @@ function serviceUsage(service: JsonObject): Amounts {
 }
 
 /** Returns what a claim uses: the size that it asks for, or that it was once expanded to. */
-function claimUsage(claim: JsonObject): Amounts {
+function claimUsage({ classAnnotation = '' }: CountedKind, claim: JsonObject): Amounts {
   const one = countAmount(1)
   const asked = amountsOf(claim['spec'], 'requests').get('storage')
   const allocated = readAmounts(at(claim, 'status', 'allocatedResources')).get('storage')
   const size = (allocated?.thousandths ?? 0n) > (asked?.thousandths ?? 0n) ? allocated : asked
-  const className = textAt(claim, 'spec', 'storageClassName')
+  const oldName = at(claim, 'metadata', 'annotations', classAnnotation)
+  const className = typeof oldName === 'string' ? oldName : textAt(claim, 'spec', 'storageClassName')
   const prefix = `${className}.storageclass.storage.k8s.io/`
   const usage = new Map([
     ['persistentvolumeclaims', one],

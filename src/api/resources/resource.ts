@@ -51,6 +51,8 @@ export interface Resource {
   readonly nameCell?: (document: ApiDocument) => string
   /** Whether a Table shows no AGE. */
   readonly hidesAge?: boolean
+  /** Of claims: the annotation with the StorageClass of old objects, by which quotas count. */
+  readonly classAnnotation?: string
   /** Whether a Table begins with the kind's own columns; the name is then a wide column. */
   readonly hidesName?: boolean
   /** The paths of the replica counts of `/scale`; present with that subresource. */

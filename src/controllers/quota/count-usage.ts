@@ -8,13 +8,23 @@ import type { Quota } from './shapes.ts'
 /** The kinds of the core group of which a quota counts more than the number. */
 const measured = ['pods', 'services', 'persistentvolumeclaims']
 
+interface CountParts {
+  readonly client: ApiClient
+  /** The annotation of claims with the StorageClass of old objects. */
+  readonly classAnnotation: string
+}
+
 /** Counts what the objects of a namespace use of a quota, by lists of the kinds that it names. */
-export async function countUsage(client: ApiClient, quota: Quota, signal: AbortSignal): Promise<Amounts> {
+export async function countUsage(
+  { client, classAnnotation }: CountParts,
+  quota: Quota,
+  signal: AbortSignal,
+): Promise<Amounts> {
   const names = Object.keys(quota.spec.hard)
   const served = (await listServedResources(client, signal)).filter(({ namespaced }) => namespaced)
   const used = new Map<string, Amount>()
   for (const resource of served) {
-    const kind: CountedKind = { group: resource.group, plural: resource.resource }
+    const kind: CountedKind = { group: resource.group, plural: resource.resource, classAnnotation }
     const own = names.filter((name) => isUsedBy(kind, name))
     if (own.length === 0) continue
     const usage = await countKind(client, quota, { kind, resource }, signal)

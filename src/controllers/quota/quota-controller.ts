@@ -23,6 +23,7 @@ export function createQuotaController(kit: BaseContext): Component {
   const { caches, client, metrics, log } = kit
   const quotas = caches.of(quotaType)
   const target = writeTarget(client, caches, [noted(quotaType)])
+  const counting = { client, classAnnotation: kit.dialect.volumes.storageClass }
   /** When each quota was counted last, by its uid. */
   const counted = new Map<string, number>()
   return new Controller({
@@ -35,7 +36,7 @@ export function createQuotaController(kit: BaseContext): Component {
       const isNew = !isCounted(quota)
       const leftMs = (counted.get(uid) ?? Number.NEGATIVE_INFINITY) + recountMs - Date.now()
       if (!isNew && leftMs > 0) return { againInMs: leftMs }
-      const write = planStatus(quota, await countUsage(client, quota, signal))
+      const write = planStatus(quota, await countUsage(counting, quota, signal))
       await applyWrites(target, write === undefined ? [] : [write], signal)
       if (isNew) counted.delete(uid)
       else counted.set(uid, Date.now())

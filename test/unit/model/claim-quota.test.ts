@@ -27,6 +27,14 @@ describe('a quota counts claims', () => {
     assert.ok(!isUsedBy({ group: '', plural: 'pods' }, 'requests.storage'))
   })
 
+  test('of the class in the annotation of old objects', () => {
+    const annotation = 'volume.beta.kubernetes.io/storage-class'
+    const old = { ...claim, metadata: { annotations: { [annotation]: 'slow' } } }
+    const usage = [...usageOf({ ...kind, classAnnotation: annotation }, old, 0).keys()]
+    assert.ok(usage.includes('slow.storageclass.storage.k8s.io/requests.storage'))
+    assert.ok(!usage.includes('fast.storageclass.storage.k8s.io/requests.storage'))
+  })
+
   test('with the size that an expansion has taken', () => {
     const grown = { ...claim, status: { allocatedResources: { storage: '3Gi' } } }
     assert.equal(shown(grown)['requests.storage'], '3Gi')

@@ -24,6 +24,7 @@ export function volumeClaims({ volumes }: Dialect, store: Store): Resource {
     version: 'v1',
     shortNames: ['pvc'],
     namespaced: true,
+    classAnnotation: volumes.storageClass,
     subresources: ['status'],
     defaults: {
       spec: { default: {}, properties: { volumeMode: { default: 'Filesystem' }, resources: { default: {} } } },

@@ -84,6 +84,22 @@ describe('a quota', () => {
     assert.equal((await used()).configmaps, '1')
   })
 
+  test('charges a claim to the class in the annotation of old objects', async () => {
+    const claim = async (name: string, storage: string, metadata: object = {}) => {
+      const spec = { accessModes: ['ReadWriteOnce'], resources: { requests: { storage } }, storageClassName: 'fast' }
+      const body = { metadata: { name, ...metadata }, spec }
+      return (await server.call('POST', `${root}/persistentvolumeclaims`, { body })).code
+    }
+    const ofClass = (name: string) => `${name}.storageclass.storage.k8s.io/requests.storage`
+    const old = { annotations: { 'volume.beta.kubernetes.io/storage-class': 'slow' } }
+    assert.deepEqual([await claim('a', '1Gi'), await claim('b', '2Gi', old)], [201, 201])
+    await limit({ 'requests.storage': '5Gi', [ofClass('fast')]: '4Gi', [ofClass('slow')]: '2Gi' })
+    assert.deepEqual(await used(), { 'requests.storage': '3Gi', [ofClass('fast')]: '1Gi', [ofClass('slow')]: '2Gi' })
+    assert.equal(await claim('c', '1Gi', old), 403, 'the class of the annotation is full')
+    assert.equal(await claim('d', '3Gi'), 403, 'all storage together would be too much')
+    assert.equal(await claim('e', '2Gi'), 201)
+  })
+
   test('lets exactly as many through as it has left, however many come at once', async () => {
     await limit({ pods: '5' })
     const answers = await Promise.all(Array.from({ length: 30 }, (_, index) => pod(`p${index}`)))
