@@ -6,7 +6,7 @@ import { amountsOf, podAmounts, readAmounts } from './pod-amounts.ts'
 export interface CountedKind {
   readonly group: string
   readonly plural: string
-  /** Of claims: the annotation that names their StorageClass before the field does, as in old objects. */
+  /** The annotation that names the StorageClass of old claims; it holds before the field. */
   readonly classAnnotation?: string
 }
 

@@ -51,7 +51,7 @@ export interface Resource {
   readonly nameCell?: (document: ApiDocument) => string
   /** Whether a Table shows no AGE. */
   readonly hidesAge?: boolean
-  /** Of claims: the annotation with the StorageClass of old objects, by which quotas count. */
+  /** The annotation with the StorageClass of old claims, by which quotas count; absent for other kinds. */
   readonly classAnnotation?: string
   /** Whether a Table begins with the kind's own columns; the name is then a wide column. */
   readonly hidesName?: boolean

@@ -48,7 +48,7 @@ const noVolumes: ReadonlySet<string> = new Set()
 export class VolumePlanner {
   readonly #sources: VolumeSources
   readonly #taken = new Set<string>()
-  /** By the uid of a claim: its volume, or the name of the node for which one is to be made. */
+  /** The volume of each claim by its uid, or the name of the node on which a provisioner makes it. */
   readonly #given = new Map<string, Volume | string>()
   /** The free volumes of each class, the best first. */
   readonly #sorted = new Map<string, readonly Volume[]>()
