@@ -65,13 +65,13 @@ describe('kubectl apply, patch and edit', { skip }, () => {
   }
 
   test('an apply of a file with a kind that is not served applies the others and says which kind has no match', async () => {
-    const unserved = '\napiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata: {name: h}\nprovisioner: h\n'
+    const unserved = '\napiVersion: resource.k8s.io/v1\nkind: DeviceClass\nmetadata: {name: h}\nspec: {}\n'
     writeFileSync(join(home, 'mixed.yaml'), [configMap('{a: b}'), unserved, service(80)].join('---'))
     const failed = await kubectl('apply', '-f', 'mixed.yaml').catch(
       (error: { stdout: string; stderr: string }) => error,
     )
     assert.ok(typeof failed !== 'string')
-    assert.match(failed.stderr, /no matches for kind "StorageClass" in version "storage.k8s.io\/v1"/)
+    assert.match(failed.stderr, /no matches for kind "DeviceClass" in version "resource.k8s.io\/v1"/)
     assert.deepEqual(failed.stdout.trim().split('\n').sort(), ['configmap/settings created', 'service/web created'])
     await kubectl('delete', 'configmap/settings', 'service/web')
   })

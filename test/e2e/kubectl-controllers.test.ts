@@ -44,7 +44,9 @@ describe('platnet server with all its parts, from a manifest to endpoints', { sk
 
   const kubectl = async (...args: string[]) => {
     const kubeconfig = join(server.dataDir, 'admin.kubeconfig')
-    return (await execute('kubectl', ['--kubeconfig', kubeconfig, ...args], { timeout: 30_000 })).stdout
+    // The metrics of a server take about 1 MiB, as each resource and verb has its buckets.
+    const options = { timeout: 30_000, maxBuffer: 16 * 1024 * 1024 }
+    return (await execute('kubectl', ['--kubeconfig', kubeconfig, ...args], options)).stdout
   }
   const apply = async (object: object) => {
     const call = execute('kubectl', ['--kubeconfig', join(server.dataDir, 'admin.kubeconfig'), 'apply', '-f', '-'])
