@@ -31,6 +31,9 @@ export interface ProxyPlaneParts {
   readonly onComplete?: (unserved: readonly ObjectKey[]) => void
   /** Called with the Services whose rules the kernel has taken, or was found to hold: each at least once. */
   readonly onApplied?: (services: readonly ObjectKey[]) => void
-  /** Called with the Services whose rules the kernel has taken, but which have changed since: those rules stand until the next write. */
+  /**
+   * Called with the Services of which the kernel has taken rules that are not the current ones: they have changed since, or only a part is
+   * written. These rules stand until the next write.
+   */
   readonly onOvertaken?: (services: readonly ObjectKey[]) => void
 }

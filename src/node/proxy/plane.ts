@@ -188,13 +188,14 @@ export class ProxyPlane implements Component {
   }
 
   async #writeNext(objects: XorHash, span: Span): Promise<readonly ObjectKey[]> {
-    const { metrics, log, mode, tracer = silentTracer } = this.#parts
+    const { metrics, log, mode, tracer = silentTracer, onOvertaken } = this.#parts
     const startedMs = performance.now()
     const kind = this.#syncKind
     const result = this.view.isPlanning
       ? await this.#queue.writeAll(objects, await mode.isUnhooked())
       : await this.#queue.writeNext(objects)
-    const { report, finished, refused, returned } = result
+    const { report, finished, refused, returned, begun } = result
+    if (begun !== undefined) onOvertaken?.([begun])
     for (const refusal of refused) this.#refused.refuse(refusal)
     for (const service of returned) this.#refused.return(service)
     metrics.observeSync(kind, performance.now() - startedMs, report)
@@ -204,13 +205,19 @@ export class ProxyPlane implements Component {
     return [...finished, ...refused.map(({ service }) => service)]
   }
 
-  /** Leaves out Services that have changed again: their newer rules come with the next write. */
+  /**
+   * Leaves out Services that have changed again, whose newer rules come with the next write, and those that are set aside: the kernel
+   * keeps what was reported of them before.
+   */
   #publish(keys: readonly ObjectKey[], revision: number): void {
     const { applied, onApplied, onOvertaken } = this.#parts
     applied.publish(this.name, revision, this.#queue.services())
-    const settled = keys.filter((key) => !this.#pending.hasChanged(key))
-    if (settled.length < keys.length) onOvertaken?.(keys.filter((key) => this.#pending.hasChanged(key)))
-    if (settled.length > 0) onApplied?.(settled)
+    const written = keys.filter((key) => !this.#refused.setAside.has(key))
+    const { overtaken, settled } = Object.groupBy(written, (key) =>
+      this.#pending.hasChanged(key) ? 'overtaken' : 'settled',
+    )
+    if (overtaken !== undefined) onOvertaken?.(overtaken)
+    if (settled !== undefined) onApplied?.(settled)
   }
 
   get #syncKind(): 'full' | 'partial' {

@@ -31,6 +31,8 @@ export interface QueueResult {
   readonly refused: readonly Refusal[]
   /** Set aside before, and written now. */
   readonly returned: readonly ObjectKey[]
+  /** The Service of which a part is in the kernel, and more is to be written. */
+  readonly begun: ObjectKey | undefined
 }
 
 /** The writes of one family that wait, whatever their form. */
@@ -163,6 +165,7 @@ export class WriteQueue<Lowered> implements ServiceQueue {
       finished: [...taken, ...absent],
       refused,
       returned: taken.filter((service) => this.#parts.setAside.has(service)),
+      begun: next.part && this.#waiting.has(next.part.service) ? next.part.service : undefined,
     }
   }
 

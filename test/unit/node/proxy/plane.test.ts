@@ -162,9 +162,11 @@ describe('a Service that the kernel refuses', () => {
     node.upsert('endpointslices', wireSlice('c-1', 'c', '4', { endpoints: [{ addresses: ['10.244.0.7'] }] }))
     await until('another is written', () => node.appliedRevision() === 3)
     assert.deepEqual(node.writer.endpoints(), ['10.244.0.1', '10.244.0.2', '10.244.0.7'])
+    assert.deepEqual(node.settled.slice(1), [['default/c']], 'flows that its rules lead to are no stale ones')
     node.upsert('endpointslices', wireSlice('b-1', 'b', '5', { endpoints: [{ addresses: ['10.244.0.9'] }] }))
     await until('it is written', () => node.plane.view.status().setAside.length === 0)
     assert.deepEqual(node.writer.endpoints(), ['10.244.0.1', '10.244.0.7', '10.244.0.9'])
+    assert.deepEqual(node.settled.slice(2), [['default/b']])
     assert.equal(node.plane.health().level, 'ok')
   })
 

@@ -70,6 +70,12 @@ test('what is half written when a Service changes again or goes leaves nothing b
   node.state.remove('services', 'default/large', '300')
   await until('all is written', () => node.appliedRevision() === node.state.revision)
   assert.deepEqual(node.writer.endpoints(), ['10.244.0.5'])
+  assert.deepEqual(
+    [...new Set(node.overtaken.flat())],
+    ['default/large'],
+    'flows to the endpoints of parts are searched',
+  )
+  assert.deepEqual(node.settled.at(-1), ['default/large'])
 })
 
 test('as long as not all is written no restart takes the rules for those of the objects', async (t) => {
