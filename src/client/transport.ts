@@ -69,7 +69,7 @@ export class Transport {
 
   constructor(access: ClusterAccess, options: TransportOptions = {}) {
     this.#access = access
-    this.#servers = [access.server, ...(access.otherServers ?? [])]
+    this.#servers = serversOf(access)
     this.#options = options
     this.#library = import('axios')
     this.#agent = createAgent(access)
@@ -116,14 +116,13 @@ export class Transport {
 
   async #readAgain(): Promise<void> {
     const read = await this.#options.reread?.().catch(() => undefined)
-    if (read === undefined) return
-    const next = { ...read, server: this.#access.server }
-    const isSame = isDeepStrictEqual(credentialsOf(next), credentialsOf(this.#access))
-    if (isSame) return
-    this.#access = next
+    // Credentials for other servers must not reach those that are asked.
+    if (read === undefined || !isDeepStrictEqual(serversOf(read), this.#servers)) return
+    if (isDeepStrictEqual(credentialsOf(read), credentialsOf(this.#access))) return
+    this.#access = read
     // Requests under way keep their connections.
     for (const socket of Object.values(this.#agent.freeSockets).flatMap((sockets) => sockets ?? [])) socket.destroy()
-    this.#agent = createAgent(next)
+    this.#agent = createAgent(read)
   }
 
   /** The next request goes to the next server, unless another request has seen to that already. */
@@ -198,6 +197,10 @@ function createAgent(access: ClusterAccess): HttpAgent | HttpsAgent {
     ...(access.clientKey !== undefined && { key: access.clientKey }),
     ...(access.tlsServerName !== undefined && { servername: access.tlsServerName }),
   })
+}
+
+function serversOf({ server, otherServers = [] }: ClusterAccess): readonly [string, ...string[]] {
+  return [server, ...otherServers]
 }
 
 function credentialsOf({ certificateAuthority, clientCertificate, clientKey, bearer }: ClusterAccess): object {

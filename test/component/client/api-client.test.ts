@@ -215,6 +215,24 @@ describe('the API client over TLS', () => {
     client.close()
   })
 
+  it('does not send the credentials of a file that names another server to the one that it asks', async () => {
+    const tokens: (string | undefined)[] = []
+    await using server = await startServer((request, response) => {
+      tokens.push(request.headers.authorization)
+      sendJson(response, statusBody(401, 'Unauthorized', 'unknown'), 401)
+    })
+    const access = (url: string, token: string): ClusterAccess => ({
+      server: url,
+      bearer: { kind: 'token', token },
+      skipTlsVerify: false,
+    })
+    const files = [access('https://192.0.2.1:6443', 'of-another'), access(server.url, 'new')]
+    const client = new ApiClient(access(server.url, 'old'), { reread: async () => files.shift() ?? assert.fail() })
+    for (let count = 0; count < 3; count += 1) assert.equal((await apiErrorOf(client.get(web))).code, 'unauthorized')
+    assert.deepEqual(tokens, ['Bearer old', 'Bearer old', 'Bearer new'])
+    client.close()
+  })
+
   it('refuses an unknown certificate unless verification is off, and its error holds no secret', async () => {
     const { server } = await startTls((_, response) => sendJson(response, object))
     await using _server = server
