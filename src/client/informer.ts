@@ -54,7 +54,8 @@ export interface InformerTiming {
   readonly refusedMaxMs: number
   /**
    * Silence that ends a watch. Servers send a bookmark about once a minute, so 90 s without a byte is a dead connection or a
-   * server with nothing to say; either way a new watch from the last resourceVersion costs one request and loses nothing.
+   * server with nothing to say. Either way a new watch from the last resourceVersion loses nothing, and costs two requests: the
+   * connection of a machine that was set back to a snapshot is dead without a fault.
    */
   readonly idleTimeoutMs: number
   /** A watch shorter than this, without an event, counts as a failure. */
@@ -255,8 +256,9 @@ export class Informer implements Component, FollowedCollection {
     } catch (error) {
       const idle = error instanceof ApiError && error.code === 'timeout' && error.status === undefined
       if (!idle || !this.#lasted(startedMs)) throw error
-      // Healthy, unless the server does not answer the next one.
+      // Healthy, unless the server does not answer the next request.
       this.#isFollowed = false
+      this.#wasLost = true
       this.#options.log.debug('the watch was silent for too long and is opened again', { resource: this.what })
     } finally {
       clearTimeout(quiet)
