@@ -131,8 +131,11 @@ class PendingQuery implements TimedJob {
     const questions = readUint16(bytes, 4)
     if (questions === 0) return bareRcodes.has(flags & 0xf) && length === headerLength
     if (questions !== 1 || length < this.#questionEnd) return false
-    for (let at = headerLength; at < this.#questionEnd; at++)
+    const nameEnd = this.#questionEnd - 4
+    for (let at = headerLength; at < nameEnd; at++)
       if (foldByte(bytes[at] ?? 0) !== foldByte(query[at] ?? 0)) return false
+    // Types and classes have no case: 65 is not 97.
+    for (let at = nameEnd; at < this.#questionEnd; at++) if (bytes[at] !== query[at]) return false
     return true
   }
 }

@@ -1,4 +1,4 @@
-import { rcode } from '../../wire/codes.ts'
+import { flag, rcode } from '../../wire/codes.ts'
 import type { Query } from '../../wire/query.ts'
 import { isSameQuestion, questionHash } from '../../wire/question-hash.ts'
 import type {
@@ -24,7 +24,7 @@ export interface ForwardHandlerEvents {
 export class ForwardResolverHandler implements ResolverHandler {
   readonly #forwards: ForwardList
   readonly #events: ForwardHandlerEvents
-  /** The answers that are being asked for, by the hash of the question. */
+  /** The answers that are being asked for, by `runningKey`. */
   readonly #running = new Map<number, RunningQuery>()
 
   constructor(forwards: ForwardList, events: ForwardHandlerEvents) {
@@ -47,14 +47,24 @@ export class ForwardResolverHandler implements ResolverHandler {
 
   #wait(waiting: WaitingQuestion, forward: ActiveForward, keep: KeepAnswer | undefined): void {
     const { query, overTcp } = waiting.question
-    const hash = questionHash(query)
-    const known = this.#running.get(hash)
+    const key = runningKey(query)
+    const known = this.#running.get(key)
     if (known?.isFor(query) === true) return void known.join(waiting)
     const running = new RunningQuery(this.#running, waiting, keep)
-    // One of two questions with the same hash is asked by itself.
-    if (known === undefined) this.#running.set(hash, running)
-    this.#forwards.ask(query, overTcp, forward, running)
+    // One of two questions with the same key is asked by itself.
+    if (known === undefined) this.#running.set(key, running)
+    try {
+      this.#forwards.ask(query, overTcp, forward, running)
+    } catch (error) {
+      // Else all that ask this later would wait for an answer that cannot come.
+      running.onFailure(error)
+    }
   }
+}
+
+/** Returns the key of a question that may have an answer in common. One without RD has its own: a server answers it only with what it knows. */
+function runningKey(query: Query): number {
+  return questionHash(query) ^ (query.flags & flag.RD)
 }
 
 /** A question that the upstreams are being asked, and all that wait for its answer. */
@@ -73,7 +83,8 @@ class RunningQuery implements AnswerSink {
   }
 
   isFor(query: Query): boolean {
-    return isSameQuestion(this.#first.question.query, query)
+    const own = this.#first.question.query
+    return isSameQuestion(own, query) && (own.flags & flag.RD) === (query.flags & flag.RD)
   }
 
   join(waiting: WaitingQuestion): void {
@@ -101,8 +112,8 @@ class RunningQuery implements AnswerSink {
   }
 
   #leave(): void {
-    const hash = questionHash(this.#first.question.query)
-    if (this.#running.get(hash) === this) this.#running.delete(hash)
+    const key = runningKey(this.#first.question.query)
+    if (this.#running.get(key) === this) this.#running.delete(key)
   }
 
   #failAll(error: unknown): void {

@@ -62,6 +62,33 @@ describe('forwarding', () => {
     assert.deepEqual((await resolver({ targets: [target] }).ask('www.example.com.')).records, ['A 192.0.2.8 60'])
   })
 
+  test('an answer of another type is skipped, also where the two differ like upper and lower case', async () => {
+    const { target } = await upstream(({ bytes, over }) => {
+      const other = answerBytes(bytes, { addresses: ['203.0.113.1'] })
+      // TYPE97 instead of HTTPS, which is 65.
+      other[12 + 'www.example.com.'.length + 2] = 97
+      return over === 'tcp' ? [other] : [other, answerBytes(bytes, { addresses: ['192.0.2.8'] })]
+    })
+    const asking = resolver({ targets: [target], forward: { readTimeoutMs: 300 } })
+    assert.deepEqual((await asking.ask('www.example.com.', { type: 'HTTPS' })).records, ['A 192.0.2.8 60'])
+  })
+
+  test('a question with RD does not wait for the answer to one without: the upstream answers that one only with what it knows', async () => {
+    const { promise: go, resolve: release } = Promise.withResolvers<void>()
+    const server = await upstream(async ({ bytes }) => {
+      if ((bytes.readUInt16BE(2) & flag.RD) !== 0) return [answerBytes(bytes, { addresses: ['192.0.2.8'] })]
+      await go
+      return [answerBytes(bytes, {})]
+    })
+    const asking = resolver({ targets: [server.target], forward: { readTimeoutMs: patientMs } })
+    const bare = asking.ask('www.example.com.', { flags: 0 })
+    await until('it is asked without RD', () => server.asked.length === 1, patientMs)
+    const first = await Promise.race([asking.ask('www.example.com.'), sleep(3_000, undefined, { ref: false })])
+    release()
+    assert.deepEqual(first?.records, ['A 192.0.2.8 60'])
+    assert.deepEqual((await bare).records, [])
+  })
+
   test('an upstream that sends only forged answers counts as silent: SERVFAIL', async () => {
     const { target } = await upstream(({ bytes }) => [
       answerBytes(questionBytes('other.example.com.', { id: bytes.readUInt16BE(0) }), { addresses: ['203.0.113.2'] }),
