@@ -3,7 +3,7 @@ import type { Query } from '../../wire/query.ts'
 import { AnswerStore } from './answer-store.ts'
 import type { CachedAnswer } from './cached-answer.ts'
 import { boundTtls, type CacheKind, isFailure, lifetimeOf } from './lifetime.ts'
-import type { CacheSettings } from './settings.ts'
+import type { CacheSettings, CacheSide } from './settings.ts'
 
 /** The counters of the cache. */
 export interface CacheCounts {
@@ -26,6 +26,9 @@ function emptyCounts(): CacheCounts {
   }
 }
 
+/** The part of the memory that each side may take. */
+const shares: Readonly<Record<CacheKind, number>> = { success: 0.75, denial: 0.25 }
+
 /** How long an answer is kept after it expired, for when no upstream answers (RFC 8767 5). */
 const keptStaleMs = 3_600_000
 
@@ -33,23 +36,25 @@ const keptStaleMs = 3_600_000
 export class AnswerCache {
   readonly counts: CacheCounts = emptyCounts()
   #settings: CacheSettings
-  readonly #sides: Readonly<Record<CacheKind, AnswerStore>>
+  readonly #maxBytes: number
+  readonly #sides: Record<CacheKind, AnswerStore>
 
   constructor(settings: CacheSettings, maxBytes: number) {
     this.#settings = settings
-    this.#sides = {
-      success: this.#createSide('success', settings.success.capacity, maxBytes * 0.75),
-      denial: this.#createSide('denial', settings.denial.capacity, maxBytes * 0.25),
-    }
+    this.#maxBytes = maxBytes
+    this.#sides = { success: this.#createSide('success'), denial: this.#createSide('denial') }
   }
 
   get settings(): CacheSettings {
     return this.#settings
   }
 
-  /** Changes the settings. Cached answers stay; capacities are those of the start. */
+  /** Changes the settings. Cached answers stay, but not those of a side whose settings differ: they were kept by the other ones. */
   changeSettings(settings: CacheSettings): void {
+    const before = this.#settings
     this.#settings = settings
+    for (const kind of ['success', 'denial'] as const)
+      if (!isSameSide(before[kind], settings[kind])) this.#sides[kind] = this.#createSide(kind)
   }
 
   entries(kind: CacheKind): number {
@@ -129,11 +134,16 @@ export class AnswerCache {
     }
   }
 
-  #createSide(kind: CacheKind, capacity: number, maxBytes: number): AnswerStore {
-    return new AnswerStore({ entries: capacity, bytes: maxBytes }, () => {
+  #createSide(kind: CacheKind): AnswerStore {
+    const bytes = this.#maxBytes * shares[kind]
+    return new AnswerStore({ entries: this.#settings[kind].capacity, bytes }, () => {
       this.counts.evictions[kind] += 1
     })
   }
+}
+
+function isSameSide(a: CacheSide, b: CacheSide): boolean {
+  return JSON.stringify(a) === JSON.stringify(b)
 }
 
 /** Returns whether an expired answer may still be given in place of an upstream's. */

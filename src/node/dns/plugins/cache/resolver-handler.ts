@@ -94,7 +94,7 @@ export class CacheResolverHandler implements ResolverHandler {
     return undefined
   }
 
-  #verifyInTime(
+  async #verifyInTime(
     question: ResolverQuestion,
     next: ResolverNext,
     expired: CachedAnswer,
@@ -102,7 +102,8 @@ export class CacheResolverHandler implements ResolverHandler {
   ): Promise<Resolution> {
     const verified = this.#verify(question, next, expired)
     if (waitMs === 0) return verified
-    return Promise.race([verified, sleep(waitMs, undefined, { ref: false }).then(() => this.#giveStale(expired))])
+    const inTime = await Promise.race([verified, sleep(waitMs, undefined, { ref: false })])
+    return inTime ?? this.#giveStale(expired)
   }
 
   /** Returns the settings of `serve_stale` where they cover the expired answer. */

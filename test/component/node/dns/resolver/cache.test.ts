@@ -240,6 +240,18 @@ describe('the cache', () => {
     assert.deepEqual((await asking.ask('late.example.')).records, ['A 192.0.2.1 0'])
   })
 
+  test('serve_stale verify counts an expired answer only where it was given, not when its timeout is over', async () => {
+    upstreamSays({ addresses: ['192.0.2.1'], ttl: 60 })
+    const asking = resolver({ cache: { serveStale: { ...staleDefaults, mode: 'verify', verifyTimeoutMs: 100 } } })
+    await asking.ask('in-time.example.')
+    pass(100)
+    upstreamSays({ addresses: ['192.0.2.2'], ttl: 60 })
+    const [record] = (await asking.ask('in-time.example.')).records
+    await sleep(150)
+    // On a machine that takes more than 100 ms for it, the expired one is right.
+    assert.equal(asking.cache?.counts.servedStale, record === 'A 192.0.2.2 60' ? 0 : 1)
+  })
+
   test('serve_stale lasts longer than an hour where it is set so', async () => {
     upstreamSays({ addresses: ['192.0.2.1'], ttl: 60 })
     const asking = resolver({ cache: { serveStale: { ...staleDefaults, forMs: 86_400_000 } } })
@@ -303,6 +315,22 @@ describe('the cache', () => {
     assert.equal(asking.cache?.entries('success'), 50)
     assert.equal(asking.cache?.counts.evictions.success, 10)
     assert.ok((asking.cache?.bytes ?? 0) > 50 * 70 * 16)
+  })
+
+  test('a reload with another capacity or other TTLs begins anew with that side, and keeps the other one', async () => {
+    const asking = resolver()
+    upstreamSays({ rcode: rcode.NXDOMAIN, soa: { ttl: 300, minimum: 300 } })
+    await asking.ask('no.example.')
+    upstreamSays({ addresses: ['192.0.2.1'], ttl: 600 })
+    await asking.ask('yes.example.')
+    const cache = { success: { ...cacheDefaults.success, capacity: 5 } }
+    asking.change({ targets: [server.target], cache })
+    assert.deepEqual([asking.cache?.entries('success'), asking.cache?.entries('denial')], [0, 1])
+    for (let index = 0; index < 8; index += 1) await asking.ask(`n${index}.example.`)
+    assert.equal(asking.cache?.entries('success'), 5)
+    asking.change({ targets: [server.target], cache: { success: { ...cache.success, maxTtlSeconds: 10 } } })
+    assert.equal(await countAsked(() => asking.ask('n7.example.')), 1)
+    assert.equal(await countAsked(() => asking.ask('no.example.')), 0)
   })
 
   test('a reload keeps what is cached', async () => {
