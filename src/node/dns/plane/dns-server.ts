@@ -73,6 +73,8 @@ export class DnsServer {
 
   /** Puts a plan into effect. Returns the addresses on which the threads cannot listen. */
   async configure(plan: ServerPlan, tables: readonly SharedTable[]): Promise<readonly ListenFailure[]> {
+    // Its sources are those of when it was made, which may be long ago.
+    this.updateSources()
     const failures = await this.#threads.configure(plan.threads, tables)
     await this.#http.change(plan.http)
     return failures

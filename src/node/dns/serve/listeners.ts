@@ -26,6 +26,8 @@ export class Listeners {
   readonly #forward: Forward
   readonly #sweep: DatagramSweep | undefined
   #open: readonly OpenListener[] = []
+  /** The addresses of the last change, in effect or not. */
+  #wanted: readonly ListenAddress[] = []
   /** The change in progress. One begins when the one before has ended: two that open sockets side by side would end as the first one wanted it. */
   #changing: Promise<unknown> = Promise.resolve()
 
@@ -36,8 +38,13 @@ export class Listeners {
     this.#sweep = sweep
   }
 
-  /** Listens on exactly these addresses. Returns those on which it cannot listen; the others serve. */
+  /**
+   * Listens on exactly these addresses. Returns those on which it cannot listen; the others serve. Sockets that are open have their new blocks when
+   * the call returns, before its promise is settled: an address names its blocks by number, and the numbers change with the configuration.
+   */
   change(addresses: readonly ListenAddress[], maxConnections: number): Promise<readonly ListenFailure[]> {
+    this.#wanted = addresses
+    for (const open of this.#open) this.#reconfigure(open)
     return this.#inTurn(() => this.#change(addresses, maxConnections))
   }
 
@@ -46,18 +53,25 @@ export class Listeners {
     const failures: ListenFailure[] = []
     for (const address of addresses) {
       const known = this.#open.find(({ listener }) => isSame(listener.current, address))
-      if (known) {
-        known.listener.current = address
-        known.udp.steer()
-      }
       const result = known ?? (await this.#listen(address, maxConnections))
       if ('message' in result) failures.push(result)
       else next.push(result)
     }
     const removed = this.#open.filter((open) => !next.includes(open))
     this.#open = next
+    // Another change may have come meanwhile.
+    for (const open of next) this.#reconfigure(open)
     await Promise.all(removed.map(close))
     return failures
+  }
+
+  /** Gives an open listener its blocks; none where it is about to be closed. */
+  #reconfigure({ listener, udp }: OpenListener): void {
+    const { current } = listener
+    const next = this.#wanted.find((address) => isSame(current, address)) ?? { ...current, blocks: [] }
+    if (next === current) return
+    listener.current = next
+    udp.steer()
   }
 
   /** Returns the first listener with that port. */

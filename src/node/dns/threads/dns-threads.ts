@@ -46,6 +46,8 @@ export class DnsThreads {
   readonly #backoff = new Backoff({ baseMs: 100, maxMs: 10_000 })
   readonly #links: (ServingLink | undefined)[] = []
   #settings: ThreadSettings | undefined
+  /** The sources of `changeSources`: those of a configuration are as old as it is. */
+  #sources: readonly Cidr[] | undefined
   #tables: SharedTable[] = []
   #isStopping = false
 
@@ -75,9 +77,9 @@ export class DnsThreads {
     this.#send({ kind: 'table', index, table })
   }
 
+  /** Changes the sources that are answered on addresses with the access `cluster`, now and in all configurations. */
   changeSources(networks: readonly Cidr[]): void {
-    if (this.#settings === undefined) return
-    this.#settings = { ...this.#settings, serving: { ...this.#settings.serving, clusterSources: networks } }
+    this.#sources = networks
     this.#send({ kind: 'sources', networks })
   }
 
@@ -132,6 +134,7 @@ export class DnsThreads {
   }
 
   async #restart(index: number): Promise<void> {
+    if (this.#isStopping) return
     this.#start(index)
     if (index === resolving) {
       await this.#configureResolver()
@@ -163,7 +166,9 @@ export class DnsThreads {
 
   async #configureServing(link: ServingLink | undefined): Promise<readonly ListenFailure[]> {
     if (link === undefined || this.#settings === undefined) return []
-    return link.ask<'configure'>({ kind: 'configure', settings: this.#settings.serving, tables: this.#tables })
+    const { serving } = this.#settings
+    const settings = { ...serving, clusterSources: this.#sources ?? serving.clusterSources }
+    return link.ask<'configure'>({ kind: 'configure', settings, tables: this.#tables })
   }
 
   #restartLater(error: Error, start: () => Promise<void>): void {
