@@ -83,7 +83,7 @@ describe('forwarding', () => {
     const asking = resolver({ targets: [server.target], forward: { readTimeoutMs: patientMs } })
     const bare = asking.ask('www.example.com.', { flags: 0 })
     await until('it is asked without RD', () => server.asked.length === 1, patientMs)
-    const first = await Promise.race([asking.ask('www.example.com.'), sleep(3_000, undefined, { ref: false })])
+    const first = await Promise.race([asking.ask('www.example.com.'), sleep(patientMs / 2, undefined, { ref: false })])
     release()
     assert.deepEqual(first?.records, ['A 192.0.2.8 60'])
     assert.deepEqual((await bare).records, [])
