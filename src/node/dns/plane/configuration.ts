@@ -11,7 +11,7 @@ import { optionsWithoutEffect } from '../configuration/without-effect.ts'
 import type { ZoneFeed } from '../feed/zone-feed.ts'
 import type { Series } from '../metrics/series.ts'
 import { hostsEntries } from '../plugins/hosts/metrics.ts'
-import type { ListenFailure } from '../serve/listeners.ts'
+import type { AddressFailure } from '../threads/listen-failures.ts'
 import { encodeName, foldName, isUnder } from '../wire/name.ts'
 import type { DnsServer } from './dns-server.ts'
 import { ListenRetry } from './listen-retry.ts'
@@ -76,12 +76,12 @@ export class DnsConfiguration {
     return this.#active?.plan.lameduckMs ?? 0
   }
 
-  /** Returns whether queries to port 53 of that address are answered. */
+  /** Returns whether queries to port 53 of that address are answered, by one thread at least. */
   serves(address: Ip): boolean {
     const isThere = (one: { readonly address: string; readonly port: number }) =>
       one.address === address && one.port === dnsPort
     const isPlanned = this.#active?.plan.threads.serving.addresses.some(isThere) === true
-    return isPlanned && !this.#listening.failures.some(isThere)
+    return isPlanned && !this.#listening.failures.some((failure) => isThere(failure) && !failure.isServed)
   }
 
   series(): Iterable<Series> {
@@ -90,7 +90,7 @@ export class DnsConfiguration {
   }
 
   /** Notes addresses on which a thread that was started again cannot listen. A later `reload` tries again. */
-  noteListenFailures(failures: readonly ListenFailure[]): void {
+  noteListenFailures(failures: readonly AddressFailure[]): void {
     this.#listening.note(failures, true)
     this.#reportListenFailures()
   }

@@ -6,9 +6,9 @@ import { dnsMetrics } from '../configuration/metrics.ts'
 import type { ServerPlan } from '../configuration/server-plan.ts'
 import { HttpEndpoints } from '../http/endpoints.ts'
 import { renderSeries, type Series, type SeriesSample, sampleSeries } from '../metrics/series.ts'
-import type { ListenFailure } from '../serve/listeners.ts'
 import { SourceFilter } from '../serve/source-filter.ts'
 import { DnsThreads } from '../threads/dns-threads.ts'
+import type { AddressFailure } from '../threads/listen-failures.ts'
 import type { Explanation } from '../threads/messages.ts'
 import type { SharedTable } from '../zone/layout.ts'
 import { makeQuestion } from './explain.ts'
@@ -19,7 +19,7 @@ export interface DnsServerParts {
   readonly unready: () => readonly string[]
   /** The series of the main thread. */
   readonly series: () => Iterable<Series>
-  readonly onListenFailures: (failures: readonly ListenFailure[]) => void
+  readonly onListenFailures: (failures: readonly AddressFailure[]) => void
   /** The metrics of the process in text. */
   readonly processMetrics: () => Promise<string>
   /** Absent: queries are not traced. */
@@ -72,7 +72,7 @@ export class DnsServer {
   }
 
   /** Puts a plan into effect. Returns the addresses on which the threads cannot listen. */
-  async configure(plan: ServerPlan, tables: readonly SharedTable[]): Promise<readonly ListenFailure[]> {
+  async configure(plan: ServerPlan, tables: readonly SharedTable[]): Promise<readonly AddressFailure[]> {
     // Its sources are those of when it was made, which may be long ago.
     this.updateSources()
     const failures = await this.#threads.configure(plan.threads, tables)

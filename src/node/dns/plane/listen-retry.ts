@@ -1,14 +1,14 @@
 import { Backoff } from '../../../loop/backoff.ts'
-import type { ListenFailure } from '../serve/listeners.ts'
+import type { AddressFailure } from '../threads/listen-failures.ts'
 
 /** When DNS tries again to listen on the addresses that the node does not have yet, or that another program listens on. */
 export class ListenRetry {
   readonly #backoff = new Backoff({ baseMs: 1_000, maxMs: 30_000 })
-  #failures: readonly ListenFailure[] = []
+  #failures: readonly AddressFailure[] = []
   #atMs = 0
   #delayMs = 0
 
-  get failures(): readonly ListenFailure[] {
+  get failures(): readonly AddressFailure[] {
     return this.#failures
   }
 
@@ -24,7 +24,7 @@ export class ListenRetry {
   }
 
   /** Notes the failures of an attempt. With `isNew` it was the first one of a configuration. */
-  note(failures: readonly ListenFailure[], isNew: boolean): void {
+  note(failures: readonly AddressFailure[], isNew: boolean): void {
     if (isNew || failures.length === 0) this.#backoff.reset()
     this.#failures = failures
     if (failures.length === 0) return

@@ -8,6 +8,7 @@ import type { ResolvedBlock } from '../plugins/resolved-block.ts'
 import type { ListenFailure } from '../serve/listeners.ts'
 import type { ServingSettings } from '../serve/settings.ts'
 import type { SharedTable } from '../zone/layout.ts'
+import { type AddressFailure, joinFailures } from './listen-failures.ts'
 import type { Explanation, ServingAnswers, ServingRequest } from './messages.ts'
 import type { ThreadSpans } from './span-outbox.ts'
 import { ThreadLink } from './thread-link.ts'
@@ -23,7 +24,7 @@ export interface ThreadParts {
   /** How many threads have sockets; at least two, so that one may be busy. */
   readonly servingThreads: number
   /** Receives the addresses on which a thread that was started again cannot listen; `configure` is what tries again. */
-  readonly onListenFailures?: ((failures: readonly ListenFailure[]) => void) | undefined
+  readonly onListenFailures?: ((failures: readonly AddressFailure[]) => void) | undefined
   /** Absent: queries are not traced. */
   readonly tracer?: Tracer | undefined
   readonly log: Logger
@@ -45,6 +46,8 @@ export class DnsThreads {
   readonly #parts: ThreadParts
   readonly #backoff = new Backoff({ baseMs: 100, maxMs: 10_000 })
   readonly #links: (ServingLink | undefined)[] = []
+  /** Where each thread cannot listen; undefined where it is not running, or not configured yet. */
+  readonly #failures: (readonly ListenFailure[] | undefined)[] = []
   #settings: ThreadSettings | undefined
   /** The sources of `changeSources`: those of a configuration are as old as it is. */
   #sources: readonly Cidr[] | undefined
@@ -56,7 +59,7 @@ export class DnsThreads {
   }
 
   /** Opens the sockets that are not open, or changes what is served. Returns the addresses on which a thread cannot listen, each once. */
-  async configure(settings: ThreadSettings, tables: readonly SharedTable[]): Promise<readonly ListenFailure[]> {
+  async configure(settings: ThreadSettings, tables: readonly SharedTable[]): Promise<readonly AddressFailure[]> {
     this.#settings = settings
     this.#tables = [...tables]
     const isStart = this.#links.length === 0
@@ -64,12 +67,9 @@ export class DnsThreads {
     await this.#configureResolver()
     if (isStart) await this.#connectAll()
     // The one with the resolver first: it answers what the others hand over.
-    const first = await this.#configureServing(this.#links[resolving])
-    const others = this.#links.filter((_, index) => index !== resolving)
-    const rest = await Promise.all(others.map((link) => this.#configureServing(link)))
-    return [
-      ...new Map([first, ...rest].flat().map((failure) => [`${failure.address} ${failure.port}`, failure])).values(),
-    ]
+    await this.#configureServing(resolving)
+    await Promise.all(this.#links.map((_, index) => index !== resolving && this.#configureServing(index)))
+    return this.#joinedFailures()
   }
 
   changeTable(index: number, table: SharedTable): void {
@@ -118,6 +118,7 @@ export class DnsThreads {
     }
     const onEnd = (error: Error) => {
       this.#links[index] = undefined
+      this.#failures[index] = undefined
       this.#restartLater(error, () => this.#restart(index))
     }
     const link: ServingLink = new ThreadLink(threadFile, {
@@ -140,7 +141,8 @@ export class DnsThreads {
       await this.#configureResolver()
       await this.#connectAll()
     } else await this.#connect(index)
-    const failures = await this.#configureServing(this.#links[index])
+    await this.#configureServing(index)
+    const failures = this.#joinedFailures()
     if (failures.length > 0) this.#parts.onListenFailures?.(failures)
   }
 
@@ -164,11 +166,17 @@ export class DnsThreads {
     ])
   }
 
-  async #configureServing(link: ServingLink | undefined): Promise<readonly ListenFailure[]> {
-    if (link === undefined || this.#settings === undefined) return []
+  async #configureServing(index: number): Promise<void> {
+    const link = this.#links[index]
+    if (link === undefined || this.#settings === undefined) return
     const { serving } = this.#settings
     const settings = { ...serving, clusterSources: this.#sources ?? serving.clusterSources }
-    return link.ask<'configure'>({ kind: 'configure', settings, tables: this.#tables })
+    const failures = await link.ask<'configure'>({ kind: 'configure', settings, tables: this.#tables })
+    if (this.#links[index] === link) this.#failures[index] = failures
+  }
+
+  #joinedFailures(): readonly AddressFailure[] {
+    return joinFailures(this.#failures.filter((failures) => failures !== undefined))
   }
 
   #restartLater(error: Error, start: () => Promise<void>): void {

@@ -1,0 +1,30 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { DnsConfiguration } from '../../../../../src/node/dns/plane/configuration.ts'
+import type { AddressFailure } from '../../../../../src/node/dns/threads/listen-failures.ts'
+import { ipOf } from '../../../../helpers/addresses.ts'
+import { createRecordingLogger } from '../../../../helpers/recording-logger.ts'
+
+test('an address where one of the threads cannot listen is served, and the status says what is wrong', async () => {
+  const address = ipOf('127.0.0.1')
+  let failures: readonly AddressFailure[] = []
+  const { log } = createRecordingLogger()
+  const configuration = new DnsConfiguration({
+    settings: { clusterDns: [], clusterDomain: 'cluster.local', corefile: undefined, nodeAddress: undefined } as never,
+    server: { clusterSources: [], configure: async () => failures } as never,
+    feed: { changeZones: async () => {}, tables: [] } as never,
+    log,
+  })
+  const seen = async (text: string) => {
+    configuration.configMap = { Corefile: `.:53 {\n bind 127.0.0.1\n ${text}\n}` }
+    await configuration.reload()
+    return [configuration.serves(address), configuration.problem?.split(';')[0]]
+  }
+  assert.deepEqual(await seen('errors'), [true, undefined])
+  failures = [{ address, port: 53, message: 'no files left', isServed: true }]
+  assert.deepEqual(await seen('log'), [true, 'no files left'])
+  failures = [{ address, port: 53, message: 'in use', isServed: false }]
+  assert.deepEqual(await seen('errors'), [false, 'in use'])
+  configuration.noteListenFailures([{ address, port: 53, message: 'in use', isServed: true }])
+  assert.equal(configuration.serves(address), true)
+})
