@@ -19,6 +19,7 @@ import {
   StaleIndex,
   type StaleRule,
 } from './conntrack-plan.ts'
+import { GracePeriods } from './grace-periods.ts'
 import type { ConntrackMetrics } from './metrics.ts'
 
 /** The operations of the cleaner on the kernel; flows are passed back unchanged. */
@@ -56,6 +57,7 @@ export class ConntrackCleaner<F extends FlowEnds> implements Component {
   readonly #frontends = new Map<ObjectKey, readonly ConntrackFrontend[]>()
   readonly #cleaning: BoundedFrequencyRunner
   readonly #timers = new Set<NodeJS.Timeout>()
+  readonly #graces = new GracePeriods()
   /** Services of which the kernel has, or had since their last report, other rules than any that were reported. */
   readonly #overtaken = new Set<ObjectKey>()
   /** Services of each write, as they were then, that are not compared yet. */
@@ -121,6 +123,7 @@ export class ConntrackCleaner<F extends FlowEnds> implements Component {
     const after = service === undefined ? [] : planConntrackFrontends(service, slices, { family, withTcp })
     if (after.length > 0) this.#frontends.set(key, after)
     else this.#frontends.delete(key)
+    if (withTcp) this.#graces.note(after)
     if (before === undefined) return planReconciliation(after)
     return wasOvertaken ? planAfterUnknown(before, after) : planStale(before, after)
   }
@@ -133,22 +136,13 @@ export class ConntrackCleaner<F extends FlowEnds> implements Component {
 
   #queueLater(rules: readonly StaleRule[]): void {
     if (rules.length === 0) return
+    const periods = rules.map((rule) => this.#graces.begin(rule))
     const timer = setTimeout(() => {
       this.#timers.delete(timer)
-      this.#queue(rules.map((rule) => this.#unlessServingAgain(rule)))
+      this.#queue(periods.map((end) => end()))
     }, this.#parts.tcpGraceMs)
     timer.unref()
     this.#timers.add(timer)
-  }
-
-  #unlessServingAgain(rule: StaleRule): StaleRule {
-    const key = rule.frontend.servicePort.slice(0, rule.frontend.servicePort.indexOf(':'))
-    const frontends = this.#frontends.get(key) ?? []
-    const now = frontends.find(
-      ({ servicePort, protocol }) => servicePort === rule.frontend.servicePort && protocol === 'tcp',
-    )
-    const serves = ({ replySource, replySourcePort }: FlowEnds) => now?.serving.has(`${replySource} ${replySourcePort}`)
-    return { frontend: rule.frontend, isStale: (flow) => rule.isStale(flow) && !serves(flow) }
   }
 
   async #clean(): Promise<void> {

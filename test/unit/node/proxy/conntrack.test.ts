@@ -208,6 +208,22 @@ test('flows of TCP go after the grace period, if the endpoint does not serve aga
   assert.ok(!lab.removed.includes(toTwo))
 })
 
+test('an endpoint that serves again and ceases once more has the whole grace period then', async () => {
+  const graceMs = 200
+  const lab = new Lab(graceMs)
+  lab.set(ready(one), ready(two))
+  await lab.isDone()
+  const toOne = flow('tcp', '10.96.0.10', 80, one)
+  lab.flows = [toOne]
+  lab.set(ready(two))
+  lab.set(ready(one), ready(two))
+  await new Promise((resolve) => setTimeout(resolve, graceMs / 2))
+  const ceasedMs = performance.now()
+  lab.set(ready(two))
+  await until('it is forgotten', () => lab.removed.includes(toOne))
+  assert.ok(performance.now() - ceasedMs >= graceMs - 2)
+})
+
 test('a search that fails is made again and loses nothing', async () => {
   const lab = new Lab()
   lab.set(ready(one))
