@@ -99,7 +99,9 @@ class Translation {
     const index = name === undefined ? -1 : this.#names.indexOf(name)
     if (index < 0 || this.#running.size === 0 || !this.#socket.writable) return
     const bytes = isEnd ? Buffer.alloc(0) : message.subarray(1)
-    if (this.#socket.write(dataFrames(streamId(index), bytes, isEnd))) return
+    const hasRoom = this.#socket.write(dataFrames(streamId(index), bytes, isEnd))
+    // What had come before the pause still follows it.
+    if (hasRoom || this.#webSocket.isPaused) return
     this.#webSocket.pause()
     this.#socket.once('drain', () => this.#webSocket.resume())
   }

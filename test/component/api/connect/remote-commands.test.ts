@@ -151,6 +151,23 @@ describe('commands by a WebSocket of v5.channel.k8s.io', () => {
     await until('the connection with the kubelet is closed', () => lab.kubelet.open() === 0)
   })
 
+  test('many small messages at once wait for the kubelet with one listener', async () => {
+    let warnings = 0
+    const onWarning = ({ message }: Error) => {
+      if (message.includes('drain')) warnings += 1
+    }
+    process.on('warning', onWarning)
+    const { client, spdy } = await start('command=x&stdin=true')
+    const message = Buffer.alloc(200)
+    const count = 10_000
+    for (let sent = 0; sent < count; sent += 1) client.webSocket.send(message)
+    await until('all has come', () => spdy.received.get('stdin')?.length === count * (message.length - 1))
+    process.off('warning', onWarning)
+    assert.equal(warnings, 0)
+    client.webSocket.close()
+    await until('the connection with the kubelet is closed', () => lab.kubelet.open() === 0)
+  })
+
   test('what the kubelet refuses is refused before the WebSocket opens', async () => {
     const headers = {
       ...{ upgrade: 'websocket', 'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==', 'sec-websocket-version': '13' },
