@@ -21,7 +21,13 @@ import type { ObjectIdentity } from './identity-scanner.ts'
 import { LeftOutObjects } from './left-out-objects.ts'
 import { type Content, listPages, readNewestVersion } from './list-pages.ts'
 import { type Collection, describeRef } from './resource-path.ts'
-import { bookmarkVersion, type LeftOutEvent, type WatchEvent, watchCollection } from './watch-stream.ts'
+import {
+  bookmarkVersion,
+  type LeftOutEvent,
+  randomTimeoutSeconds,
+  type WatchEvent,
+  watchCollection,
+} from './watch-stream.ts'
 import { parseWireObject, type WireObject } from './wire-object.ts'
 
 export type ChangeType = 'ADDED' | 'MODIFIED' | 'DELETED'
@@ -43,6 +49,8 @@ export interface InformerHandler {
   onLeftOut?(identity: ObjectIdentity): void
   /** Reports that no object of the collection changed up to that resourceVersion. */
   onProgress(resourceVersion: string): void
+  /** Reports that the server has an older state than what was handed over: versions of objects that are known may come with other content. */
+  onRestored?(): void
   /** The collection could not be listed or followed; the informer tries again by itself. */
   onFailure?(error: unknown): void
 }
@@ -103,6 +111,8 @@ export class Informer implements Component, FollowedCollection {
   #isFollowed = false
   /** Undefined when the next step must be a list. */
   #resourceVersion: string | undefined
+  /** The last one, until the next list has come. */
+  #lostVersion: string | undefined
   /** Whether the server was lost since it was last heard: it may come back with the state of a backup. */
   #wasLost = false
 
@@ -182,9 +192,14 @@ export class Informer implements Component, FollowedCollection {
     const newest = await readNewestVersion(client, collection, { fieldSelector, signal })
     this.#wasLost = false
     if (compareResourceVersions(newest, resourceVersion) >= 0) return
-    this.#resourceVersion = undefined
+    this.#forgetHistory()
     const fields = { resource: this.what, known: resourceVersion, newest }
     this.#options.log.warn('the API server has an older state than before: listing again', fields)
+  }
+
+  #forgetHistory(): void {
+    this.#lostVersion = this.#resourceVersion ?? this.#lostVersion
+    this.#resourceVersion = undefined
   }
 
   async #list(signal: AbortSignal): Promise<void> {
@@ -192,19 +207,18 @@ export class Informer implements Component, FollowedCollection {
     const list = await listPages(client, collection, { fieldSelector, content, reduce, signal })
     const items = await this.#checkItems(list.items)
     signal.throwIfAborted()
-    this.#leftOut.replace(list.leftOut)
-    await handler.onReplace(
-      items,
-      list.resourceVersion,
-      list.leftOut.map(({ identity }) => identity),
-    )
-    this.#resourceVersion = list.resourceVersion
+    const lost = this.#lostVersion
+    this.#lostVersion = undefined
+    const { resourceVersion, leftOut } = list
+    // The handler may have taken objects of this list for those it knows: it reads all of the next one.
+    if (lost !== undefined && compareResourceVersions(resourceVersion, lost) < 0 && handler.onRestored)
+      return handler.onRestored()
+    this.#leftOut.replace(leftOut)
+    const identities = leftOut.map(({ identity }) => identity)
+    await handler.onReplace(items, resourceVersion, identities)
+    this.#resourceVersion = resourceVersion
     this.#wasLost = false
-    this.#options.log.debug('listed', {
-      resource: this.what,
-      items: items.length,
-      resourceVersion: list.resourceVersion,
-    })
+    this.#options.log.debug('listed', { resource: this.what, items: items.length, resourceVersion })
     this.#setInStep()
     this.#synced.resolve()
   }
@@ -352,7 +366,7 @@ export class Informer implements Component, FollowedCollection {
     this.#isFollowed = false
     this.#wasLost = true
     const historyIsGone = losesHistory(error)
-    if (historyIsGone) this.#resourceVersion = undefined
+    if (historyIsGone) this.#forgetHistory()
     const backoff = isRefused(error) ? this.#refusals : this.#backoff
     const delayMs = Math.max(backoff.nextDelayMs(), retryAfterMs(error))
     const fields = {
@@ -381,9 +395,4 @@ export class Informer implements Component, FollowedCollection {
     const sinceMs = this.#health.level === level ? this.#health.sinceMs : Date.now()
     this.#health = { level, message, sinceMs }
   }
-}
-
-/** 300 to 600 s, as clients do, so that the watches of many nodes do not end together. */
-function randomTimeoutSeconds(): number {
-  return 300 + Math.floor(Math.random() * 301)
 }

@@ -171,3 +171,8 @@ export function bookmarkVersion(event: WatchEvent): string | undefined {
   const parsed = metaSchema.safeParse(event.object)
   return parsed.success ? parsed.data.metadata.resourceVersion : undefined
 }
+
+/** 300 to 600 s, as clients do, so that the watches of many nodes do not end together. */
+export function randomTimeoutSeconds(): number {
+  return 300 + Math.floor(Math.random() * 301)
+}

@@ -71,6 +71,8 @@ class ListedObject {
 class ResourceFeed implements InformerHandler {
   readonly #resource: WatchedResource
   readonly #options: StateSourceOptions
+  /** Whether a version that stands in the state may have another content by now. */
+  #isRestored = false
 
   constructor(resource: WatchedResource, options: StateSourceOptions) {
     this.#resource = resource
@@ -93,6 +95,11 @@ class ResourceFeed implements InformerHandler {
     }
     await this.#options.opened
     this.#options.state.replace(this.#resource, objects, resourceVersion)
+    this.#isRestored = false
+  }
+
+  onRestored(): void {
+    this.#isRestored = true
   }
 
   /** Returns the JSON itself where it cannot be read: `onReplace` decides about it. */
@@ -148,7 +155,8 @@ class ResourceFeed implements InformerHandler {
     const { state, dialect, log } = this.#options
     const { uid, resourceVersion } = object.metadata
     const stored = state.stored(this.#resource, keyOf(object))
-    if (stored?.resourceVersion === resourceVersion && stored.uid === uid) return stored
+    const isKnown = stored?.resourceVersion === resourceVersion && stored.uid === uid
+    if (isKnown && !this.#isRestored) return stored
     const read = readObject(this.#resource, object, dialect)
     // In slices now, as `replace` compares all objects of a list in one go.
     if (stored !== undefined) sameContent(stored, read)

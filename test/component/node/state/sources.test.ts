@@ -98,6 +98,19 @@ describe('the state sources', () => {
     })
   })
 
+  it('read a version that they know again where a server with the state of a backup gave it to other content', async () => {
+    const world = new World()
+    world.version = 20
+    world.items.services.push(wireService('web', '15', { clusterIP: '10.96.0.10' }))
+    await run(world, silentLogger, async (state) => {
+      world.version = 16
+      world.items.services = [wireService('web', '15', { clusterIP: '10.96.0.11' })]
+      world.expire('services')
+      await until('the watch is open again', () => world.watches.size === 3)
+      assert.deepEqual(state.service('default/web')?.clusterIps, ['10.96.0.11'])
+    })
+  })
+
   it('take 10,000 Services and their slices without holding up the event loop', async () => {
     const world = new World()
     for (let index = 0; index < 10_000; index += 1) {
