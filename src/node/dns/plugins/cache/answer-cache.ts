@@ -79,7 +79,9 @@ export class AnswerCache {
 
   /** Caches the message if that is allowed. Returns its layout with the TTLs that clients may see. */
   put(query: Query, message: Buffer, found: MessageLayout, nowMs: number): MessageLayout {
-    const lifetime = lifetimeOf(message, found, this.#settings, Math.floor(Date.now() / 1000))
+    const lifetime = this.#saysLess(query, found, nowMs)
+      ? undefined
+      : lifetimeOf(message, found, this.#settings, Math.floor(Date.now() / 1000))
     if (lifetime === undefined) {
       this.counts.drops += 1
       return found
@@ -92,6 +94,15 @@ export class AnswerCache {
     const other = this.#sides[kind === 'success' ? 'denial' : 'success']
     if (!isFailure(layout.rcode) && !isKept) other.delete(other.find(query))
     return layout
+  }
+
+  /** Returns whether the answer is only a failure, and a denial is there that holds, or that `serve_stale` gives in its place. */
+  #saysLess(query: Query, found: MessageLayout, nowMs: number): boolean {
+    if (!isFailure(found.rcode)) return false
+    const { denial } = this.#sides
+    const entry = denial.find(query)
+    if (entry === 0 || isFailure(denial.rcode(entry))) return false
+    return nowMs - denial.expiresAtMs(entry) <= (this.#settings.serveStale?.forMs ?? 0)
   }
 
   #prefers(success: CachedAnswer, nowMs: number): boolean {

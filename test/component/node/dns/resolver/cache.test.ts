@@ -204,6 +204,18 @@ describe('the cache', () => {
     assert.equal((await asking.ask('old.example.')).rcode, rcode.SERVFAIL)
   })
 
+  test('serve_stale gives an expired denial too as long as the upstreams fail, and not the failure in its place', async () => {
+    const asking = resolver({ cache: { serveStale: { ...staleDefaults, mode: 'verify' } } })
+    upstreamSays({ rcode: rcode.NXDOMAIN, soa: { ttl: 300, minimum: 300 } })
+    await asking.ask('denied.example.')
+    pass(400)
+    upstreamSays({ rcode: rcode.SERVFAIL })
+    for (let count = 0; count < 3; count += 1) assert.equal((await asking.ask('denied.example.')).rcode, rcode.NXDOMAIN)
+    pass(3_600)
+    assert.equal((await asking.ask('denied.example.')).rcode, rcode.SERVFAIL)
+    assert.equal(await countAsked(() => asking.ask('denied.example.')), 0, 'then the failure is kept')
+  })
+
   test('serve_stale immediate gives an expired answer at once and asks meanwhile', async () => {
     upstreamSays({ addresses: ['192.0.2.1'], ttl: 60 })
     const asking = resolver({ cache: { serveStale: staleDefaults } })
