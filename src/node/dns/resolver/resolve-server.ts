@@ -13,6 +13,9 @@ import {
 } from './batches.ts'
 import type { BlockResolver } from './block-resolver.ts'
 
+/** The most bytes of copies for the datagrams of one message: a flood for one name with a long answer would give one copy for each. */
+const maxCopyBytes = 256 * 1024
+
 /** Answers datagrams that another thread hands over. `giveCopy` sends that thread a copy of a cached answer. */
 export type TakeDatagrams = (handed: HandedDatagrams, giveCopy: (copy: HandedCopy) => void) => void
 
@@ -30,9 +33,8 @@ export class ResolveServer {
   constructor(port: MessagePort, { find, takeDatagrams }: ResolveServerParts) {
     this.#port = port
     this.#find = find
-    const giveCopy = (copy: HandedCopy) => port.postMessage(packHandedCopy(copy))
     port.on('message', (message: RequestBatch | HandedDatagrams) => {
-      if ('place' in message) takeDatagrams(message, giveCopy)
+      if ('place' in message) takeDatagrams(message, this.#copyGiver())
       else for (const request of unpackRequests(message)) this.#take(request)
     })
   }
@@ -44,6 +46,14 @@ export class ResolveServer {
 
   close(): void {
     this.#port.close()
+  }
+
+  #copyGiver(): (copy: HandedCopy) => void {
+    let bytes = 0
+    return (handed) => {
+      bytes += handed.copy.message.length
+      if (bytes <= maxCopyBytes) this.#port.postMessage(packHandedCopy(handed))
+    }
   }
 
   #take(request: ResolveRequest): void {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { test } from 'node:test'
 import { MessageChannel } from 'node:worker_threads'
-import type { HandedCopy, HandedDatagrams } from '../../../../../src/node/dns/resolver/batches.ts'
+import type { HandedCopy, HandedDatagrams, ListeningPlaces } from '../../../../../src/node/dns/resolver/batches.ts'
 import { ResolveServer } from '../../../../../src/node/dns/resolver/resolve-server.ts'
 import { ipOf } from '../../../../helpers/addresses.ts'
 
@@ -26,4 +26,32 @@ test('a copy that is handed back has the memory of its own content, and no more'
   assert.deepEqual(question, new Uint8Array(30).fill(1))
   assert.deepEqual(copy, { message: new Uint8Array(50).fill(2), kind: 'success', ageMs: 1, leftMs: 2 })
   assert.deepEqual([question.buffer.byteLength, copy.message.buffer.byteLength], [30, 50])
+})
+
+test('a flood of datagrams for long answers gives a bounded number of copies', async (context) => {
+  const { port1, port2 } = new MessageChannel()
+  const copy = { message: Buffer.alloc(60_000), kind: 'success', ageMs: 1, leftMs: 2 } as const
+  const server = new ResolveServer(port1, {
+    find: () => undefined,
+    takeDatagrams: (_, giveCopy) => {
+      for (let count = 0; count < 1_000; count += 1) giveCopy({ block: '.:53', question: Buffer.alloc(20), copy })
+      server.tellPlaces([])
+    },
+  })
+  context.after(() => server.close())
+  const copies: number[] = []
+  for (let turn = 0; turn < 2; turn += 1) {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    let count = 0
+    port2.removeAllListeners('message')
+    port2.on('message', (message: HandedCopy | ListeningPlaces) => {
+      if ('places' in message) resolve()
+      else count += 1
+    })
+    const handed: HandedDatagrams = { place: { address: ipOf('127.0.0.1'), port: 53 }, packed: new Uint8Array(0) }
+    port2.postMessage(handed)
+    await promise
+    copies.push(count)
+  }
+  assert.deepEqual(copies, [4, 4])
 })
