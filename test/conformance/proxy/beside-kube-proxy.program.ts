@@ -153,6 +153,8 @@ async function watch(proxy: Proxy, lab: PacketLab, connection: AdminConnection, 
   await program.exited
   await lab.clear()
   await lab.nft('flush ruleset\n')
+  // A socket of the next proxy's turn that gets the port of one of this turn would meet the endpoint that this proxy chose.
+  await lab.forgetConnections()
   return { packets, health, leaving, metrics }
 }
 

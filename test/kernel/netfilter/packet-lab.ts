@@ -230,7 +230,7 @@ export class PacketLab {
   }
 
   async forgetConnections(): Promise<void> {
-    await this.node.run('conntrack', ['-F'], { timeoutMs: 30_000 })
+    for (const family of ['ipv4', 'ipv6']) await this.node.run('conntrack', ['-F', '-f', family], { timeoutMs: 30_000 })
   }
 
   netnsOf(sender: Sender): TestNetns {
