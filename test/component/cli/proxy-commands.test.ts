@@ -389,9 +389,7 @@ describe('the commands that ask the running proxy', () => {
   })
 
   test('plan shows the rules of Services while those of policies are not known, and says why', async () => {
-    policyWriter.preview = async () => {
-      throw new RulesError('not-synced', 'the rules are still being planned')
-    }
+    policyWriter.preview = () => Promise.reject(new RulesError('not-synced', 'the rules are still being planned'))
     const { code, stdout } = await platnet('plan')
     assert.equal(code, 3)
     assert.match(

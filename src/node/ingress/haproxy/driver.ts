@@ -21,7 +21,7 @@ import { KeptListeners } from './kept-listeners.ts'
 import { HaproxyProcess, openFileLimit } from './process.ts'
 import { RefusedRoutes } from './refused-routes.ts'
 import { RuntimeSocket } from './runtime-socket.ts'
-import { type HaproxySettings, withinFileLimit } from './settings.ts'
+import { type HaproxySettings, logFewerConnections, withinFileLimit } from './settings.ts'
 import { explainTaken, findFree, readTaken, subsets, type TakenAddresses, withoutTaken } from './taken-addresses.ts'
 
 export interface HaproxyParts extends HaproxySettings {
@@ -96,11 +96,7 @@ export class HaproxyDriver implements IngressDriver {
   }
 
   async start(): Promise<void> {
-    const [wanted, possible] = [this.#parts.limits.maxConnections, this.#settings.limits.maxConnections]
-    if (possible < wanted) {
-      const level = this.#parts.hasDefaultConnections ? 'info' : 'warn'
-      this.#parts.log[level]('the limit of open files allows fewer connections than configured', { wanted, possible })
-    }
+    logFewerConnections(this.#parts, this.#settings)
     this.#master = await this.#process.find()
     if (this.#master !== undefined) this.#oldWorkers = (await this.#process.processes()).oldWorkers
     if (this.#master !== undefined) this.#watch()
