@@ -18,10 +18,10 @@ import { holdTable } from './hold-table.ts'
 import type { Holding } from './holding.ts'
 import { isolate, namedCertificate, withoutObjects } from './isolate.ts'
 import { KeptListeners } from './kept-listeners.ts'
-import { HaproxyProcess, openFileLimit } from './process.ts'
+import { HaproxyProcess, logFewerConnections, openFileLimit } from './process.ts'
 import { RefusedRoutes } from './refused-routes.ts'
 import { RuntimeSocket } from './runtime-socket.ts'
-import { type HaproxySettings, logFewerConnections, withinFileLimit } from './settings.ts'
+import { type HaproxySettings, withinFileLimit } from './settings.ts'
 import { explainTaken, findFree, readTaken, subsets, type TakenAddresses, withoutTaken } from './taken-addresses.ts'
 
 export interface HaproxyParts extends HaproxySettings {
@@ -96,7 +96,7 @@ export class HaproxyDriver implements IngressDriver {
   }
 
   async start(): Promise<void> {
-    logFewerConnections(this.#parts, this.#settings)
+    logFewerConnections(this.#parts, this.#settings.limits.maxConnections)
     this.#master = await this.#process.find()
     if (this.#master !== undefined) this.#oldWorkers = (await this.#process.processes()).oldWorkers
     if (this.#master !== undefined) this.#watch()

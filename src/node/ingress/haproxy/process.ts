@@ -25,11 +25,12 @@ import {
   signalProcess,
   startDetached,
 } from '../../../host/index.ts'
+import type { Logger } from '../../../observe/index.ts'
 import { askInfo, askProcesses, type ShownProcesses, type WorkerInfo } from './ask-haproxy.ts'
 import { configFile, type HaproxyFiles } from './config.ts'
 import { HaproxyError } from './errors.ts'
 import { RuntimeSocket, withSocket } from './runtime-socket.ts'
-import { filesFolderOf, type HaproxyPaths, haproxyPaths } from './settings.ts'
+import { filesFolderOf, type HaproxyPaths, type HaproxySettings, haproxyPaths } from './settings.ts'
 
 /** Environment variable by which a haproxy of this folder is found again. */
 const marker = 'PLATNET_INGRESS'
@@ -329,4 +330,15 @@ function isNotOpen(thrown: unknown): boolean {
 /** The master closes the connection on which it was asked to reload. */
 function expectClosed(thrown: unknown): void {
   if (!(thrown instanceof HaproxyError && thrown.code === 'no-answer')) throw thrown
+}
+
+/** Logs that the limit of open files allows fewer connections than configured; a warning only where an operator configured them. */
+export function logFewerConnections(
+  { limits, hasDefaultConnections, log }: HaproxySettings & { hasDefaultConnections?: boolean; log: Logger },
+  possible: number,
+): void {
+  const wanted = limits.maxConnections
+  if (possible >= wanted) return
+  const level = hasDefaultConnections === true ? 'info' : 'warn'
+  log[level]('the limit of open files allows fewer connections than configured', { wanted, possible })
 }

@@ -1,4 +1,3 @@
-import type { Logger } from '../../../observe/index.ts'
 import type { IngressSettings } from '../driver.ts'
 import { HaproxyError } from './errors.ts'
 
@@ -88,18 +87,4 @@ export function withinFileLimit(settings: HaproxySettings, maxOpenFiles: number)
   const { limits } = settings
   const possible = Math.max(1, Math.floor(limits.maxBodyBytes === 0 ? all : all / 2))
   return { ...settings, limits: { ...limits, maxConnections: Math.min(limits.maxConnections, possible) } }
-}
-
-/** Logs that the limit of open files allows fewer connections than configured; a warning only where an operator configured them. */
-export function logFewerConnections(
-  { limits, hasDefaultConnections, log }: HaproxySettings & { hasDefaultConnections?: boolean; log: Logger },
-  possible: HaproxySettings,
-): void {
-  const { maxConnections } = possible.limits
-  if (maxConnections >= limits.maxConnections) return
-  const fields = { wanted: limits.maxConnections, possible: maxConnections }
-  log[hasDefaultConnections ? 'info' : 'warn'](
-    'the limit of open files allows fewer connections than configured',
-    fields,
-  )
 }
