@@ -17,8 +17,9 @@ import { Controller, watchKeys } from '../runtime/controller.ts'
 import type { PendingPods } from '../runtime/metrics.ts'
 import type { ObjectCache } from '../runtime/object-cache.ts'
 import type { ObjectIndex } from '../runtime/object-index.ts'
+import { keyOf } from '../runtime/resource-type.ts'
 import { restAfterPass, type WorkResult } from '../runtime/work-queue.ts'
-import { freeOf, keptFor, searchValuesOf } from '../volumes/match.ts'
+import { claimKeyOf, freeClassOf } from '../volumes/match.ts'
 import { demandOf, loadNodes, type PodDemand } from './placed-pod.ts'
 import { Placements, schedulingOrder } from './plan.ts'
 import { isMakingRoom, type Preemption, planPreemption } from './preemption.ts'
@@ -99,7 +100,8 @@ class Scheduler {
   readonly #pods: ObjectCache<Pod>
   readonly #waiting: ObjectIndex<Pod>
   readonly #claimUsers: ObjectIndex<Pod>
-  readonly #volumeSearch: ObjectIndex<Volume>
+  readonly #keptVolumes: ObjectIndex<Volume>
+  readonly #freeVolumes: ObjectIndex<Volume>
   readonly #volumeTarget: WriteTarget
   /** The parsed requirements of each version of a pod. */
   readonly #demands = new WeakMap<Pod, PodDemand>()
@@ -111,7 +113,9 @@ class Scheduler {
     this.#pods = pods
     this.#waiting = pods.addIndex(whetherWaiting)
     this.#claimUsers = pods.addIndex(claimKeysOf)
-    this.#volumeSearch = kit.caches.of(volumeType).addIndex(searchValuesOf(kit.dialect.volumes.storageClass))
+    const volumes = kit.caches.of(volumeType)
+    this.#keptVolumes = volumes.addIndex(claimKeyOf)
+    this.#freeVolumes = volumes.addIndex(freeClassOf(kit.dialect.volumes.storageClass))
     this.#volumeTarget = writeTarget(kit.client, kit.caches, [noted(volumeType), noted(volumeClaimType)])
     kit.metrics.watchPending(() => this.#countPending())
   }
@@ -191,8 +195,8 @@ class Scheduler {
     return new VolumePlanner({
       findClaim: (key) => claims.get(key),
       findVolume: (name) => volumes.get(name),
-      keptFor: (claim) => this.#volumeSearch.get(keptFor(claim)),
-      freeOf: (className) => this.#volumeSearch.get(freeOf(className)),
+      keptFor: (claim) => this.#keptVolumes.get(keyOf(claim)),
+      freeOf: (className) => this.#freeVolumes.get(className),
       findClass: (name) => classes.get(name),
       usersOf: (key) => this.#claimUsers.get(key).filter(hasNode),
       names: dialect.volumes,

@@ -12,7 +12,7 @@ import { Controller, type Watch, watchKeys } from '../runtime/controller.ts'
 import type { ObjectCache } from '../runtime/object-cache.ts'
 import { keyOf } from '../runtime/resource-type.ts'
 import { confirmRelease, type LiveRead } from './confirm-release.ts'
-import { classOf, freeOf, keptFor, searchValuesOf } from './match.ts'
+import { claimKeyOf, classOf, freeClassOf } from './match.ts'
 import { phaseWrite, planClaim, type Said } from './plan-claim.ts'
 import { planVolume, type VolumePlan } from './plan-volume.ts'
 import { reclaim } from './reclaim.ts'
@@ -38,7 +38,9 @@ function createClaimBinder(context: ControllerContext): Component {
       ? [waitingKey(classOf(claim, names.storageClass))]
       : [],
   )
-  const search = volumes.addIndex(searchValuesOf(names.storageClass))
+  const naming = claims.addIndex(volumeNameOf)
+  const kept = volumes.addIndex(claimKeyOf)
+  const free = volumes.addIndex(freeClassOf(names.storageClass))
   const podsOfClaim = pods.addIndex(claimKeysOf)
   const target = writeTarget(client, caches, [noted(volumeClaimType), noted(volumeType)])
   const speaker = new Speaker(context)
@@ -47,7 +49,7 @@ function createClaimBinder(context: ControllerContext): Component {
     name: 'pv-binder-claims',
     watches: [
       watchKeys(claims, (claim) => [keyOf(claim)]),
-      volumesForClaims(volumes, names.storageClass, (name) => claimsNaming(claims, name)),
+      volumesForClaims(volumes, names.storageClass, (name) => naming.get(name).map(keyOf)),
       // A claim without a class gets the default one.
       watchKeys(classes, ({ metadata }) => [waitingKey(metadata.name), waitingKey('')]),
       fanOut,
@@ -62,7 +64,7 @@ function createClaimBinder(context: ControllerContext): Component {
       const { writes, said } = planClaim({
         claim,
         named: volumes.get(claim.spec.volumeName),
-        volumes: () => [...search.get(keptFor(claim)), ...search.get(freeOf(classOf(claim, names.storageClass)))],
+        volumes: () => [...kept.get(key), ...free.get(classOf(claim, names.storageClass))],
         findClass: (name) => classes.get(name),
         defaultClass: defaultClassOf(classes, names.defaultClass),
         waitingPods: podsOfClaim
@@ -112,21 +114,15 @@ function volumesForClaims(
         const name = (next ?? old)?.metadata.name ?? ''
         const isFreed = next !== undefined && next.spec.claimRef === undefined && next.status.phase === 'Available'
         const waiting = isFreed ? [waitingKey(classOf(next, annotation))] : []
-        for (const key of new Set([...claimKeyOf(old), ...claimKeyOf(next), ...naming(name), ...waiting])) add(key)
+        const own = [old, next].flatMap((volume) => (volume === undefined ? [] : claimKeyOf(volume)))
+        for (const key of new Set([...own, ...naming(name), ...waiting])) add(key)
       }),
   }
 }
 
-/** The claims by the name of their volume; made once a cache. */
-const volumeNameOf = ({ spec }: VolumeClaim): Iterable<string> => (spec.volumeName === '' ? [] : [spec.volumeName])
-
-function claimsNaming(claims: ObjectCache<VolumeClaim>, volume: string): readonly string[] {
-  return claims.addIndex(volumeNameOf).get(volume).map(keyOf)
-}
-
-function claimKeyOf(volume: Volume | undefined): readonly string[] {
-  const claim = volume?.spec.claimRef
-  return claim === undefined ? [] : [`${claim.namespace}/${claim.name}`]
+/** Returns the name of the volume that a claim names, for an index of claims. */
+function volumeNameOf({ spec }: VolumeClaim): Iterable<string> {
+  return spec.volumeName === '' ? [] : [spec.volumeName]
 }
 
 function defaultClassOf(classes: ObjectCache<StorageClass>, annotations: readonly string[]): string | undefined {
@@ -143,13 +139,13 @@ function createVolumeKeeper(context: ControllerContext): Component {
   const { caches, dialect, metrics, log } = context
   const [claims, volumes] = [caches.of(volumeClaimType), caches.of(volumeType)]
   const speaker = new Speaker(context)
-  const named = volumes.addIndex(claimKeyOf)
+  const kept = volumes.addIndex(claimKeyOf)
   const keeping = { ...context, speaker, target: writeTarget(context.client, caches, [noted(volumeType)]) }
   return new Controller({
     name: 'pv-binder-volumes',
     watches: [
       watchKeys(volumes, (volume) => [keyOf(volume)]),
-      watchKeys(claims, (claim) => named.get(keyOf(claim)).map(keyOf)),
+      watchKeys(claims, (claim) => kept.get(keyOf(claim)).map(keyOf)),
     ],
     reconcile: async (key, { signal }) => {
       const volume = volumes.get(key)

@@ -52,23 +52,14 @@ function hasModes(volume: Volume, claim: VolumeClaim): boolean {
   return claim.spec.accessModes.every((mode) => volume.spec.accessModes.includes(mode))
 }
 
-/** Returns the value by which the free volumes of a class are found in an index of `searchValuesOf`. */
-export function freeOf(className: string): string {
-  return `class ${className}`
+/** Returns the key of the claim that a volume names, for an index of volumes: `namespace/name`. */
+export function claimKeyOf({ spec: { claimRef } }: Volume): readonly string[] {
+  return claimRef === undefined ? [] : [`${claimRef.namespace}/${claimRef.name}`]
 }
 
-/** Returns the value by which the volumes that name a claim are found. */
-export function keptFor({ metadata }: VolumeClaim): string {
-  return `claim ${metadata.namespace}/${metadata.name}`
-}
-
-/** Returns what a volume is searched by: the claim that it names, else its class. No claim looks at all volumes. */
-export function searchValuesOf(annotation: string): (volume: Volume) => readonly string[] {
-  return (volume) => {
-    const { claimRef } = volume.spec
-    if (claimRef !== undefined) return [`claim ${claimRef.namespace}/${claimRef.name}`]
-    return [freeOf(classOf(volume, annotation))]
-  }
+/** Returns the class of a volume that names no claim, for an index of volumes. No claim looks at all volumes. */
+export function freeClassOf(annotation: string): (volume: Volume) => readonly string[] {
+  return (volume) => (volume.spec.claimRef === undefined ? [classOf(volume, annotation)] : [])
 }
 
 interface MatchOptions {

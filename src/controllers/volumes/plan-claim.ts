@@ -10,7 +10,7 @@ export interface ClaimView {
   readonly claim: VolumeClaim
   /** The volume that the claim names; undefined where there is none. */
   readonly named: Volume | undefined
-  /** All volumes; read only while the claim names none. */
+  /** The volumes that the claim may get: those that name it, and the free ones of its class. Read only while it names none. */
   readonly volumes: () => Iterable<Volume>
   readonly findClass: (name: string) => StorageClass | undefined
   /** The class of claims that name none; undefined where there is none. */
