@@ -3,10 +3,10 @@ import type { VolumeNames } from '../../model/volume-names.ts'
 import type { Node } from '../objects/node.ts'
 import { isFinished, type Pod } from '../objects/pod.ts'
 import { type ClaimedVolume, claimKeysOf, claimNameOf } from '../objects/pod-claims.ts'
-import { volumeClaimType, volumeType } from '../objects/types.ts'
 import type { StorageClass, Volume, VolumeClaim } from '../objects/volume.ts'
-import { nameOf, type Write } from '../objects/writes.ts'
-import { classOf, compareVolumes, isFor, isFreeFor, isKept } from '../volumes/match.ts'
+import type { Write } from '../objects/writes.ts'
+import { classOf, compareVolumes, isFreeFor, isKept } from '../volumes/match.ts'
+import { claimRefWrites, patchOf } from '../volumes/plan-claim.ts'
 import { matchesTerm } from './node-fit.ts'
 import { type NodeTerm, nodeTerms } from './requirements.ts'
 
@@ -190,25 +190,14 @@ export class VolumePlanner {
       this.#given.set(uid, place === 'made' ? node.metadata.name : place)
       if (place === 'made') return this.#selectNode(claim, node)
       this.#taken.add(place.metadata.name)
-      return this.#giveVolume(claim, place)
+      return claimRefWrites(claim, place, this.#sources.names)
     })
   }
 
   #selectNode(claim: VolumeClaim, node: Node): readonly Write[] {
     const { selectedNode } = this.#sources.names
     if (claim.metadata.annotations[selectedNode] !== undefined) return []
-    const { uid, resourceVersion } = claim.metadata
-    const patch = { metadata: { uid, resourceVersion, annotations: { [selectedNode]: node.metadata.name } } }
-    return [{ verb: 'patch', target: nameOf(volumeClaimType.resource, claim), patch }]
-  }
-
-  #giveVolume(claim: VolumeClaim, volume: Volume): readonly Write[] {
-    const { uid, name, namespace = '', resourceVersion } = claim.metadata
-    if (volume.spec.claimRef?.uid === uid) return []
-    const mark = isFor(volume, claim) ? {} : { annotations: { [this.#sources.names.boundByController]: 'yes' } }
-    const claimRef = { kind: 'PersistentVolumeClaim', apiVersion: 'v1', namespace, name, uid, resourceVersion }
-    const metadata = { ...mark, uid: volume.metadata.uid, resourceVersion: volume.metadata.resourceVersion }
-    return [{ verb: 'patch', target: nameOf(volumeType.resource, volume), patch: { metadata, spec: { claimRef } } }]
+    return [patchOf(claim, { metadata: { annotations: { [selectedNode]: node.metadata.name } } })]
   }
 }
 

@@ -126,22 +126,17 @@ function bindWrites({ claim, names }: ClaimView, volume: Volume): readonly Write
 }
 
 function volumeWrites(claim: VolumeClaim, volume: Volume, names: VolumeNames): readonly Write[] {
-  const { name, namespace, uid, resourceVersion } = claim.metadata
-  const isNamed = volume.spec.claimRef?.uid === uid
-  const isOurs = !isFor(volume, claim)
-  const claimRef = {
-    kind: 'PersistentVolumeClaim',
-    apiVersion: 'v1',
-    namespace: namespace ?? '',
-    name,
-    uid,
-    resourceVersion,
-  }
-  const annotations = isOurs ? { metadata: { annotations: { [names.boundByController]: 'yes' } } } : {}
-  return [
-    ...(isNamed ? [] : [patchOf(volume, { ...annotations, spec: { claimRef } })]),
-    ...(volume.status.phase === 'Bound' ? [] : [phaseWrite(volume, 'Bound')]),
-  ]
+  const phase = volume.status.phase === 'Bound' ? [] : [phaseWrite(volume, 'Bound')]
+  return [...claimRefWrites(claim, volume, names), ...phase]
+}
+
+/** Returns the write by which a volume names a claim by its uid; none where it does. It is marked unless a user wrote the name. */
+export function claimRefWrites(claim: VolumeClaim, volume: Volume, names: VolumeNames): readonly Write[] {
+  const { name, namespace = '', uid, resourceVersion } = claim.metadata
+  if (volume.spec.claimRef?.uid === uid) return []
+  const mark = isFor(volume, claim) ? {} : { metadata: { annotations: { [names.boundByController]: 'yes' } } }
+  const claimRef = { kind: 'PersistentVolumeClaim', apiVersion: 'v1', namespace, name, uid, resourceVersion }
+  return [patchOf(volume, { ...mark, spec: { claimRef } })]
 }
 
 function claimWrites(claim: VolumeClaim, volume: Volume, names: VolumeNames): readonly Write[] {
