@@ -22,6 +22,14 @@ export function controllerOf({ metadata }: ControlledObject): OwnerReference | u
   return metadata.ownerReferences.find(({ controller }) => controller)
 }
 
+/** Checks whether an object has an owner: an earlier one of its name has another uid. */
+export function isOwnedBy(
+  { metadata }: ControlledObject,
+  owner: { readonly metadata: { readonly uid: string } },
+): boolean {
+  return metadata.ownerReferences.some(({ uid }) => uid === owner.metadata.uid)
+}
+
 /**
  * Returns which of the candidates in the owner's namespace belong to the owner. The owner adopts orphans that match its
  * selector, and releases objects that match no longer. Objects of other owners are left alone. An owner that is being
@@ -60,7 +68,12 @@ function withoutOwner({ ownerReferences }: Metadata, owner: Owner): readonly Own
   return ownerReferences.filter(({ uid }) => uid !== owner.metadata.uid)
 }
 
-function reownWrite(resource: ResourceName, child: ControlledObject, references: readonly OwnerReference[]): Write {
+/** Returns the patch that replaces the owners of an object, of exactly the version that they were planned from. */
+export function reownWrite(
+  resource: ResourceName,
+  child: ControlledObject,
+  references: readonly OwnerReference[],
+): Write {
   const { uid, resourceVersion } = child.metadata
   const ownerReferences = references.map((reference): JsonObject => ({ ...(reference as unknown as JsonObject) }))
   return {

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { VolumeNames } from '../../model/volume-names.ts'
+import { isOwnedBy } from '../objects/claim.ts'
 import type { Node } from '../objects/node.ts'
 import { isFinished, type Pod } from '../objects/pod.ts'
 import { type ClaimedVolume, claimKeysOf, claimNameOf } from '../objects/pod-claims.ts'
@@ -110,6 +111,7 @@ export class VolumePlanner {
     const name = claimNameOf(pod, volume)
     if (claim === undefined) return `persistentvolumeclaim "${name}" not found`
     if (claim.metadata.deletionTimestamp !== undefined) return `persistentvolumeclaim "${name}" is being deleted`
+    // Another claim may have the name.
     if (volume.template !== undefined && !isOwnedBy(claim, pod))
       return `persistentvolumeclaim "${name}" was not created for the pod (pod is not owner)`
     if (claim.status.phase === 'Lost')
@@ -199,11 +201,6 @@ export class VolumePlanner {
     if (claim.metadata.annotations[selectedNode] !== undefined) return []
     return [patchOf(claim, { metadata: { annotations: { [selectedNode]: node.metadata.name } } })]
   }
-}
-
-/** Checks whether the claim of an ephemeral volume was made for the pod: another one may have its name. */
-function isOwnedBy({ metadata }: VolumeClaim, pod: Pod): boolean {
-  return metadata.ownerReferences.some(({ uid }) => uid === pod.metadata.uid)
 }
 
 const affinitySchema = z.object({ required: z.object({ nodeSelectorTerms: nodeTerms }) })

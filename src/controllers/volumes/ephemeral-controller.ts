@@ -2,7 +2,7 @@ import type { Component } from '../../loop/component.ts'
 import type { ApiObject, JsonObject } from '../../model/api-object.ts'
 import type { ControllerContext } from '../context.ts'
 import { applyWrites } from '../objects/apply-writes.ts'
-import { controllerReference } from '../objects/claim.ts'
+import { controllerReference, isOwnedBy } from '../objects/claim.ts'
 import { isFinished, type Pod } from '../objects/pod.ts'
 import { type ClaimedVolume, claimNameOf } from '../objects/pod-claims.ts'
 import { podType, volumeClaimType } from '../objects/types.ts'
@@ -35,7 +35,7 @@ export function createEphemeralVolumeController(context: ControllerContext): Com
         const name = claimNameOf(pod, volume)
         const claim = claims.get(`${pod.metadata.namespace}/${name}`)
         if (claim === undefined) return [createWrite(pod, volume, name)]
-        if (claim.metadata.ownerReferences.some(({ uid }) => uid === pod.metadata.uid)) return []
+        if (isOwnedBy(claim, pod)) return []
         const message = `ephemeral volume ${volume.name}: PVC ${keyOf(claim)} was not created for pod ${keyOf(pod)} (pod is not owner)`
         events.record({ apiVersion: 'v1', kind: 'Pod', metadata: pod.metadata }, 'Warning', 'FailedMount', message)
         return []

@@ -1,6 +1,7 @@
 import { type ApiClient, listPages } from '../../client/index.ts'
 import type { Component } from '../../loop/component.ts'
 import type { ControllerContext } from '../context.ts'
+import { isOwnedBy } from '../objects/claim.ts'
 import { type Pod, podSchema } from '../objects/pod.ts'
 import { claimKeysOf, claimNameOf } from '../objects/pod-claims.ts'
 import { podType, volumeClaimType, volumeType } from '../objects/types.ts'
@@ -54,12 +55,12 @@ async function isUsedByListed(client: ApiClient, claim: VolumeClaim, signal: Abo
  * A pod that has ended uses its claims until it is gone. The claim of an ephemeral volume goes before its pod where that
  * waits for what it owns: it is free when nothing of the pod runs any more.
  */
-function usesClaim(pod: Pod, { metadata }: VolumeClaim): boolean {
+function usesClaim(pod: Pod, claim: VolumeClaim): boolean {
   if (!pod.spec.nodeName) return false
   return pod.spec.volumes.some((volume) => {
-    if (claimNameOf(pod, volume) !== metadata.name) return false
+    if (claimNameOf(pod, volume) !== claim.metadata.name) return false
     if (volume.template === undefined) return true
-    return !isShutDown(pod) && metadata.ownerReferences.some(({ uid }) => uid === pod.metadata.uid)
+    return !isShutDown(pod) && isOwnedBy(claim, pod)
   })
 }
 

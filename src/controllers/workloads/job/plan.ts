@@ -1,5 +1,5 @@
 import type { JobNames } from '../../../model/job-names.ts'
-import { claimChildren } from '../../objects/claim.ts'
+import { claimChildren, isOwnedBy } from '../../objects/claim.ts'
 import type { Pod } from '../../objects/pod.ts'
 import { podsResource, type Write } from '../../objects/writes.ts'
 import type { FailureStreak } from './backoff.ts'
@@ -54,7 +54,7 @@ export function planJobStatus({ job, pods, names, nowMs }: JobView): ReturnType<
 /** Plans adoptions and releases by the selector. An adopted Pod gets the tracking finalizer with its owner. */
 function planClaims(job: Job, pods: readonly Pod[], { trackingFinalizer }: JobNames) {
   const { mine, writes } = claimChildren(ownerOf(job), job.spec.selector, podsResource, pods)
-  const owned = mine.filter(({ metadata }) => metadata.ownerReferences.some(({ uid }) => uid === job.metadata.uid))
+  const owned = mine.filter((pod) => isOwnedBy(pod, job))
   const adopted = new Map(mine.filter((pod) => !owned.includes(pod)).map((pod) => [pod.metadata.name, pod]))
   const tracking = writes.map((write): Write => {
     const pod = write.verb === 'patch' ? adopted.get(write.target.name) : undefined

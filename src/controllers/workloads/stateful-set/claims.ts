@@ -1,9 +1,9 @@
 import type { ApiObject, Json, JsonObject } from '../../../model/api-object.ts'
-import { controllerOf, controllerReference } from '../../objects/claim.ts'
+import { controllerOf, controllerReference, reownWrite } from '../../objects/claim.ts'
 import type { Pod } from '../../objects/pod.ts'
 import { volumeClaimType } from '../../objects/types.ts'
 import type { VolumeClaim } from '../../objects/volume.ts'
-import { nameOf, type Write } from '../../objects/writes.ts'
+import type { Write } from '../../objects/writes.ts'
 import type { OwnerReference } from '../../runtime/metadata.ts'
 import { appsVersion } from '../kinds.ts'
 import type { StatefulSet } from '../shapes.ts'
@@ -60,7 +60,6 @@ function isLeaving({ metadata }: VolumeClaim, podName: string): boolean {
 function createWrite(set: StatefulSet, template: ClaimTemplate, podName: string): Write {
   const { labels, annotations } = template.metadata
   const { whenDeleted } = set.spec.persistentVolumeClaimRetentionPolicy
-  const owners = whenDeleted === 'Delete' ? [ownerOf(set)] : []
   const object = {
     apiVersion: volumeClaimType.apiVersion,
     kind: volumeClaimType.kind,
@@ -69,7 +68,7 @@ function createWrite(set: StatefulSet, template: ClaimTemplate, podName: string)
       namespace: set.metadata.namespace,
       labels: { ...labels, ...set.spec.selector.matchLabels },
       ...(Object.keys(annotations).length === 0 ? {} : { annotations }),
-      ...(owners.length === 0 ? {} : { ownerReferences: owners }),
+      ...(whenDeleted === 'Delete' && { ownerReferences: [ownerOf(set)] }),
     },
     spec: template.spec,
   }
@@ -88,11 +87,7 @@ export function ownerWrites(set: StatefulSet, pod: Pod, isSurplus: boolean, find
   return set.spec.volumeClaimTemplates.flatMap((template) => {
     const claim = find(claimName(template, pod.metadata.name))
     const owners = claim && wantedOwners(set, pod, isSurplus, claim)
-    if (claim === undefined || owners === undefined) return []
-    const { uid, resourceVersion } = claim.metadata
-    const ownerReferences = owners.map((owner): JsonObject => ({ ...owner }))
-    const patch = { metadata: { uid, resourceVersion, ownerReferences } }
-    return [{ verb: 'patch', target: nameOf(volumeClaimType.resource, claim), patch } as const]
+    return claim === undefined || owners === undefined ? [] : [reownWrite(volumeClaimType.resource, claim, owners)]
   })
 }
 

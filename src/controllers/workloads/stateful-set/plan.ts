@@ -131,7 +131,7 @@ function stepWrites(rollout: StatefulRollout): readonly Write[] {
   return set.spec.updateStrategy.type === 'RollingUpdate' ? updateWrites(rollout) : []
 }
 
-/** Gives the claims of present pods the owners of the retention policy, and makes those that somehow went. */
+/** Gives the claims of present pods the owners of the retention policy, and makes those that do not exist. */
 function keptClaims({ set, byOrdinal, ordinals, surplus, findClaim }: StatefulRollout): readonly Write[] {
   if (set.spec.volumeClaimTemplates.length === 0) return []
   const wanted = ordinals.flatMap((ordinal) => byOrdinal.get(ordinal) ?? [])
@@ -196,7 +196,7 @@ function isHealthy(set: StatefulSet, pod: Pod, nowMs: number): boolean {
 
 /**
  * Returns the next writes for a missing pod: its claims first, and the pod when they exist. It waits for a claim that
- * is being deleted.
+ * is about to go.
  */
 function creationWrites(rollout: StatefulRollout, ordinal: number): readonly Write[] {
   const { set, findClaim } = rollout
