@@ -89,14 +89,13 @@ interface Pair {
 }
 
 function pair(before: readonly ConntrackFrontend[], after: readonly ConntrackFrontend[]): readonly Pair[] {
-  const keyOf = ({ servicePort, protocol }: ConntrackFrontend) => `${servicePort} ${protocol}`
   const found = new Map(
-    before.map((each): [string, Pair] => [keyOf(each), { before: each, after: undefined, frontend: each }]),
+    before.map((each): [string, Pair] => [portKeyOf(each), { before: each, after: undefined, frontend: each }]),
   )
   for (const each of after) {
-    const old = found.get(keyOf(each))?.before
+    const old = found.get(portKeyOf(each))?.before
     const addresses = [...new Set([...(old?.addresses ?? []), ...each.addresses])]
-    found.set(keyOf(each), { before: old, after: each, frontend: { ...each, addresses } })
+    found.set(portKeyOf(each), { before: old, after: each, frontend: { ...each, addresses } })
   }
   return [...found.values()]
 }
@@ -152,7 +151,13 @@ function add(index: Map<string, StaleRule[]>, key: string, rule: StaleRule): voi
   index.set(key, [...(index.get(key) ?? []), rule])
 }
 
-function answererOf({ replySource, replySourcePort }: FlowEnds): string {
+/** Returns the key of a port of a Service; a name may stand for a port of each protocol. */
+export function portKeyOf({ servicePort, protocol }: ConntrackFrontend): string {
+  return `${servicePort} ${protocol}`
+}
+
+/** Returns who answers a connection, in the form of `ConntrackFrontend.serving`. */
+export function answererOf({ replySource, replySourcePort }: FlowEnds): string {
   return `${replySource} ${replySourcePort}`
 }
 
