@@ -12,8 +12,9 @@ const receivedBytes = 65_536
 const receivedLength = BigInt(receivedBytes)
 const sentBytes = 4_096
 const readableEvent = Buffer.alloc(event.bytes)
-/** How long a turn of several datagrams waits for more, and how long it lasts: what else the thread does waits so long. */
+/** How long each look of a turn of several datagrams waits for more. */
 const waitMs = 1
+/** How long a turn lasts at most: what else the thread does waits so long. */
 const longestTurnMs = 4
 
 export interface DatagramEvents {
@@ -27,8 +28,8 @@ export interface DatagramEvents {
 export interface SweptSocket {
   /** Reads datagrams that wait. Returns how many it read. */
   readonly onReadable: () => number
-  /** Called after each look at all sockets, to send what was queued meanwhile. */
-  readonly onLooked?: () => void
+  /** Sends what was queued. Called when a turn begins, and after each look that read datagrams. */
+  readonly sendQueued?: () => void
 }
 
 /**
@@ -47,7 +48,7 @@ export class DatagramSweep {
   readonly #out = Buffer.allocUnsafeSlow(sentBytes)
   readonly #events = Buffer.allocUnsafeSlow(maxEvents * event.bytes)
   readonly #pointers: { readonly in: bigint; readonly out: bigint; readonly events: bigint }
-  /** Datagrams that Node delivered since the last turn. */
+  /** How many datagrams the next turn counts as its own: those that Node delivered, or that the turn before read to its end. */
   #delivered = 0
   #isPlanned = false
   #isLooking = false
@@ -73,7 +74,7 @@ export class DatagramSweep {
 
   add(fd: number, socket: SweptSocket): void {
     this.#sockets.set(fd, socket)
-    if (socket.onLooked !== undefined) this.#senders.add(socket)
+    if (socket.sendQueued !== undefined) this.#senders.add(socket)
     this.calls.epoll_ctl(this.#fd, epoll.add, fd, eventFor(fd))
   }
 
@@ -98,7 +99,7 @@ export class DatagramSweep {
     return this.calls.read(fd, this.#pointers.in, receivedLength)
   }
 
-  /** Notes how many datagrams Node has just delivered, with those that were read behind them: it is for a turn that is planned. */
+  /** Notes how many datagrams came together: one that Node delivered, and those that were read behind it. Plans no turn. */
   noteDelivered(count: number): void {
     this.#delivered = count
   }
@@ -134,6 +135,7 @@ export class DatagramSweep {
       read += found
     } while (found > 0 && performance.now() < endMs)
     if (found === 0) return
+    // The time is over while datagrams still come: Node has its own in between.
     this.#delivered = read
     this.plan()
   }
@@ -154,7 +156,7 @@ export class DatagramSweep {
   }
 
   #sendQueued(): void {
-    for (const socket of this.#senders) socket.onLooked?.()
+    for (const socket of this.#senders) socket.sendQueued?.()
   }
 
   /** Reads the socket of an event. An error of the socket is left to Node, which knows its text. */

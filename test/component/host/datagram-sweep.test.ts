@@ -69,7 +69,7 @@ test('a turn waits for more only where several datagrams came', async (context) 
   let looked = 0
   sweep.add(batch.fd, {
     onReadable: () => batch.receive(),
-    onLooked: () => {
+    sendQueued: () => {
       looked += 1
     },
   })

@@ -79,7 +79,7 @@ export class UdpServer implements DatagramReplies {
     })
     const batch = this.#batch
     if (batch !== undefined)
-      this.#sweep?.add(batch.fd, { onReadable: () => this.#takeWaiting(), onLooked: () => batch.send() })
+      this.#sweep?.add(batch.fd, { onReadable: () => this.#takeWaiting(), sendQueued: () => batch.send() })
   }
 
   /** Has the kernel choose the thread for a datagram by its name, as its address is configured now. */
