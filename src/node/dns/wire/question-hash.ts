@@ -28,11 +28,16 @@ export function isSameQuestion(a: Query, b: Query): boolean {
   return questionBits(a) === questionBits(b) && isQuestionAt(a, b.bytes, headerLength)
 }
 
-/** Returns whether the question at `start` in `bytes` is that of the query: equal name in any case, type and class. */
-export function isQuestionAt({ bytes: own, nameEnd, questionEnd }: Query, bytes: Uint8Array, start: number): boolean {
+/** A message with one question. */
+export type QuestionBytes = Pick<Query, 'bytes' | 'nameEnd' | 'questionEnd'>
+
+/** Returns whether the question at `start` in `bytes` is that of the message: equal name in any case, type and class. */
+export function isQuestionAt(message: QuestionBytes, bytes: Uint8Array, start: number): boolean {
+  const { bytes: own, nameEnd, questionEnd } = message
   const shift = start - headerLength
   for (let at = headerLength; at < nameEnd; at += 1)
     if (foldByte(own[at] ?? 0) !== foldByte(bytes[at + shift] ?? 0)) return false
+  // Types and classes have no case: 65 is not 97.
   for (let at = nameEnd; at < questionEnd; at += 1) if (own[at] !== bytes[at + shift]) return false
   return true
 }

@@ -1,7 +1,8 @@
 import type { Deadlines, TimedJob } from '../../../../loop/deadlines.ts'
 import { copyBytes, readUint16, writeUint16 } from '../../wire/bytes.ts'
-import { foldByte, skipPlainName } from '../../wire/name.ts'
+import { skipPlainName } from '../../wire/name.ts'
 import { headerLength } from '../../wire/query.ts'
+import { isQuestionAt, type QuestionBytes } from '../../wire/question-hash.ts'
 import type { RandomNumbers } from './random-numbers.ts'
 import { UpstreamError } from './upstream-error.ts'
 
@@ -94,16 +95,17 @@ export class PendingQueries {
   }
 }
 
-class PendingQuery implements TimedJob {
+class PendingQuery implements TimedJob, QuestionBytes {
   deadlineMs = 0
   earlier: TimedJob | undefined = undefined
   later: TimedJob | undefined = undefined
   readonly id: number
   readonly timeoutMs: number
   readonly sink: ReplySink
+  readonly bytes: Buffer
+  readonly nameEnd: number
+  readonly questionEnd: number
   readonly #owner: PendingQueries
-  readonly #query: Buffer
-  readonly #questionEnd: number
 
   constructor(
     owner: PendingQueries,
@@ -114,8 +116,9 @@ class PendingQuery implements TimedJob {
     this.timeoutMs = timeoutMs
     this.sink = sink
     this.#owner = owner
-    this.#query = query
-    this.#questionEnd = skipPlainName(query, headerLength, query.length) + 4
+    this.bytes = query
+    this.nameEnd = skipPlainName(query, headerLength, query.length)
+    this.questionEnd = this.nameEnd + 4
   }
 
   onLate(): void {
@@ -125,17 +128,10 @@ class PendingQuery implements TimedJob {
   }
 
   isAnsweredBy(bytes: Buffer, length: number): boolean {
-    const query = this.#query
     const flags = readUint16(bytes, 2)
     if ((flags & 0x8000) === 0) return false
     const questions = readUint16(bytes, 4)
     if (questions === 0) return bareRcodes.has(flags & 0xf) && length === headerLength
-    if (questions !== 1 || length < this.#questionEnd) return false
-    const nameEnd = this.#questionEnd - 4
-    for (let at = headerLength; at < nameEnd; at++)
-      if (foldByte(bytes[at] ?? 0) !== foldByte(query[at] ?? 0)) return false
-    // Types and classes have no case: 65 is not 97.
-    for (let at = nameEnd; at < this.#questionEnd; at++) if (bytes[at] !== query[at]) return false
-    return true
+    return questions === 1 && length >= this.questionEnd && isQuestionAt(this, bytes, headerLength)
   }
 }

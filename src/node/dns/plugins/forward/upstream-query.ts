@@ -11,7 +11,7 @@ const optBytes = 11
  * Makes the query for an upstream: the client's question, RD and CD, and an OPT record of our own, because cookies and the like are between
  * neighbours. The ID is set when the query is sent.
  */
-export function makeUpstreamQuery({ bytes, questionEnd, flags: asked, dnssecOk }: Query, withEdns = true): Buffer {
+export function makeUpstreamQuery({ bytes, questionEnd, flags: asked, dnssecOk }: Query, withEdns: boolean): Buffer {
   const message = Buffer.allocUnsafe(questionEnd + (withEdns ? optBytes : 0))
   // A call of fill() would cost as much as all of this.
   for (let at = 0; at < headerLength; at += 1) message[at] = 0
