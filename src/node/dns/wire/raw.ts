@@ -41,20 +41,21 @@ export function rewriteReply(
 ): number {
   const { bytes, questionEnd } = query
   for (let at = headerLength; at < questionEnd; at += 1) out[at] = bytes[at] ?? 0
-  const room = Math.min(options.limit, out.length) - optLength(query)
-  let at = questionEnd
-  let next = at
+  const room = Math.min(length, Math.min(options.limit, out.length) - optLength(query))
+  let end = questionEnd
+  let next = end
   for (let section = 0; section < sectionCount; section += 1) {
-    const count = next > 0 ? readUint16(out, sectionCounts + 2 * section) : 0
+    const count = readUint16(out, sectionCounts + 2 * section)
     let kept = 0
     while (kept < count && next > 0) {
-      next = rewriteRecord(out, at, Math.min(length, room), options)
-      if (next > 0) at = next
-      if (next > 0) kept += 1
+      next = rewriteRecord(out, end, room, options)
+      if (next <= 0) break
+      end = next
+      kept += 1
     }
     writeUint16(out, sectionCounts + 2 * section, kept)
   }
-  return finish(query, out, at, { extendedRcode, isCut: next === recordIs.cut })
+  return finish(query, out, end, { extendedRcode, isCut: next === recordIs.cut })
 }
 
 /** Where the header has the number of records of each section. */
