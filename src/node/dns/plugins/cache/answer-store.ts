@@ -15,8 +15,8 @@ const firstBlocks = 64
 /** The field `about` has the bits of the question, and the mark above them. */
 const questionBitsMask = 3
 const markShift = 2
-/** A name, type and class with the header: the question of a longer one is in more than one block. */
-const longest = Buffer.allocUnsafeSlow(512)
+/** Header and question of a message whose question does not fit in its first block; a name has 255 bytes at most. */
+const longQuestion = Buffer.allocUnsafeSlow(512)
 
 export interface StoredTimes {
   readonly storedAtMs: number
@@ -42,9 +42,8 @@ export class AnswerStore {
   #doubles = new Float64Array()
   /** The first entry of each chain of entries whose hashes end alike. */
   #chains = new Int32Array()
-  #freeBlock = 0
+  #firstFree = 0
   #freeBlocks = 0
-  #usedBlocks = 0
   #oldest = 0
   #newest = 0
   #size = 0
@@ -59,9 +58,9 @@ export class AnswerStore {
     return this.#size
   }
 
-  /** The bytes of the blocks in use. */
+  /** The bytes of the blocks in use. Block 0 is none. */
   get bytes(): number {
-    return this.#usedBlocks * blockBytes
+    return Math.max(0, this.#bytes.length - blockBytes) - this.#freeBlocks * blockBytes
   }
 
   /** Returns the entry of the question, or 0. */
@@ -171,7 +170,7 @@ export class AnswerStore {
     const { questionEnd } = query
     if (questionEnd <= firstBytes)
       return isQuestionAt(query, this.#bytes, entry * blockBytes + headBytes + headerLength)
-    return this.copy(entry, longest) >= questionEnd && isQuestionAt(query, longest, headerLength)
+    return this.copy(entry, longQuestion) >= questionEnd && isQuestionAt(query, longQuestion, headerLength)
   }
 
   /** Copies a message into free blocks. */
@@ -201,19 +200,17 @@ export class AnswerStore {
   }
 
   #takeBlock(): number {
-    const block = this.#freeBlock
-    this.#freeBlock = this.#word(block, word.nextBlock)
+    const block = this.#firstFree
+    this.#firstFree = this.#word(block, word.nextBlock)
     this.#freeBlocks -= 1
-    this.#usedBlocks += 1
     this.#setWord(block, word.nextBlock, 0)
     return block
   }
 
   #freeOne(block: number): void {
-    this.#setWord(block, word.nextBlock, this.#freeBlock)
-    this.#freeBlock = block
+    this.#setWord(block, word.nextBlock, this.#firstFree)
+    this.#firstFree = block
     this.#freeBlocks += 1
-    this.#usedBlocks -= 1
   }
 
   /** Doubles the memory. Returns false where it has its largest size. */
@@ -226,7 +223,6 @@ export class AnswerStore {
     this.#bytes = bytes
     this.#words = new Int32Array(bytes.buffer, bytes.byteOffset, blocks * blockWords)
     this.#doubles = new Float64Array(bytes.buffer, bytes.byteOffset, blocks * blockDoubles)
-    this.#usedBlocks += blocks - Math.max(1, before)
     // Block 0 is none. The free ones are taken from the front.
     for (let block = blocks - 1; block >= Math.max(1, before); block -= 1) this.#freeOne(block)
     this.#chains = new Int32Array(2 ** Math.ceil(Math.log2(blocks)))
