@@ -28,7 +28,7 @@ export class HostsAnswers {
   /** Returns undefined where the next plugin answers. A missing name that does not fall through gets SERVFAIL: there is no SOA to deny it with. */
   answer(query: Query): Reply | undefined {
     const { zones, fallthrough } = this.#settings
-    if (!zones.some((zone) => isUnder(query.name, zone))) return undefined
+    if (!zones.some((zone) => query.isUnder(zone))) return undefined
     const name = foldName(query.name)
     if (query.type === recordType.PTR) return this.#answerReverse(query, name)
     const known = this.#addresses.get(nameText(name))

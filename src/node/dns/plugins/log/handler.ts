@@ -1,7 +1,7 @@
 import { readUint16 } from '../../wire/bytes.ts'
 import { className, flag, rcode, rcodeName, recordType, typeName } from '../../wire/codes.ts'
 import { readLayout } from '../../wire/message.ts'
-import { foldName, isUnder, nameText } from '../../wire/name.ts'
+import { foldName, nameText } from '../../wire/name.ts'
 import type { AnsweredQuestion, Handler } from '../handler.ts'
 import type { LogClass, LogRule } from './settings.ts'
 
@@ -50,7 +50,7 @@ export class LogHandler implements Handler {
 
 /** Returns the line that the first rule for the name asks for, or undefined. */
 function renderLogLine(rules: readonly LogRule[], answered: AnsweredQuestion): string | undefined {
-  const rule = rules.find(({ zone }) => isUnder(answered.query.name, zone))
+  const rule = rules.find(({ zone }) => answered.query.isUnder(zone))
   if (rule === undefined || !isWanted(rule, answered)) return undefined
   return rule.format.replace(/\{([^{}]+)\}/g, (text, name: string) => renderField(name, answered) ?? text)
 }

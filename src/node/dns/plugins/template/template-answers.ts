@@ -3,7 +3,7 @@ import { fallsThrough } from '../../corefile/fallthrough.ts'
 import { className, flag, rcode, recordClass, recordType, typeName } from '../../wire/codes.ts'
 import { DnsFormatError } from '../../wire/errors.ts'
 import { extendedErrorOption } from '../../wire/extended-error.ts'
-import { foldName, isUnder, nameText } from '../../wire/name.ts'
+import { foldName, nameText } from '../../wire/name.ts'
 import type { Query } from '../../wire/query.ts'
 import type { DnsRecord } from '../../wire/record.ts'
 import { parseRecordText } from '../../wire/record-text.ts'
@@ -116,7 +116,7 @@ function concerns({ class: wantedClass, type, zones }: TemplateSettings, query: 
   const anyType = type === recordType.ANY || query.type === recordType.ANY
   if (!anyClass && query.class !== wantedClass) return false
   if (!anyType && query.type !== type) return false
-  return zones.some((zone) => isUnder(query.name, zone))
+  return zones.some((zone) => query.isUnder(zone))
 }
 
 function findMatch(template: ActiveTemplate, name: string, query: Query, remote: string): TemplateData | undefined {
@@ -140,7 +140,7 @@ function findMatch(template: ActiveTemplate, name: string, query: Query, remote:
 /** Describes the question. For a question of any class or type, class and type are those of the template. */
 function describeQuestion({ zones, class: ownClass, type: ownType }: TemplateSettings, query: Query, name: string) {
   const zone = zones
-    .filter((candidate) => isUnder(query.name, candidate))
+    .filter((candidate) => query.isUnder(candidate))
     .reduce((longest, candidate) => (candidate.length > longest.length ? candidate : longest))
   return {
     name,
