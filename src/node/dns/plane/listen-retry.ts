@@ -23,7 +23,7 @@ export class ListenRetry {
     return first && `${first.message}; tried again after ${(this.#delayMs / 1000).toFixed(1)} s`
   }
 
-  /** Notes the failures of an attempt. With `isNew` it was the first one of a configuration. */
+  /** Notes the failures of an attempt. With `isNew` it was the first one of a configuration, or of a thread that was started again. */
   note(failures: readonly AddressFailure[], isNew: boolean): void {
     if (isNew || failures.length === 0) this.#backoff.reset()
     this.#failures = failures
