@@ -4,7 +4,6 @@ import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import type { Worker } from 'node:worker_threads'
 import { ApiError } from '../../../../../src/client/index.ts'
 import { DnsPlane } from '../../../../../src/node/dns/plane/plane.ts'
 import type { DnsSettings } from '../../../../../src/node/dns/plane/settings.ts'
@@ -16,6 +15,7 @@ import { makeQuery } from '../../../../helpers/dns-messages.ts'
 import { askUdp } from '../../../../helpers/dns-server.ts'
 import { findFreePort } from '../../../../helpers/free-port.ts'
 import { createRecordingLogger } from '../../../../helpers/recording-logger.ts'
+import { watchStartedThreads } from '../../../../helpers/started-threads.ts'
 import { makeTemporaryFolder } from '../../../../helpers/temporary-folder.ts'
 import { until, untilAsync } from '../../../../helpers/until.ts'
 
@@ -97,10 +97,7 @@ test('an address on which DNS cannot listen is tried again until it can, and the
 })
 
 test('threads that were started again and cannot listen are tried again until they can, and the status says so', async (t) => {
-  const workers: Worker[] = []
-  const note = (worker: Worker) => void workers.push(worker)
-  process.on('worker', note)
-  t.after(() => process.off('worker', note))
+  const workers = watchStartedThreads(t)
   const { plane, answers, serving, lines, port } = await startPlane(t)
   plane.changeConfigMap({ Corefile: serving() })
   await plane.reload()

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import type { Worker } from 'node:worker_threads'
 import { flag, rcode, recordType } from '../../../../../src/node/dns/wire/codes.ts'
 import { readMessage } from '../../../../../src/node/dns/wire/message.ts'
 import { encodeName } from '../../../../../src/node/dns/wire/name.ts'
@@ -13,6 +12,7 @@ import { makeQuery } from '../../../../helpers/dns-messages.ts'
 import { askUdp, type ServerShape, TestDnsServer } from '../../../../helpers/dns-server.ts'
 import { type Asked, FakeUpstream, type Script } from '../../../../helpers/fake-upstream.ts'
 import { findFreePort } from '../../../../helpers/free-port.ts'
+import { watchStartedThreads } from '../../../../helpers/started-threads.ts'
 import { until, untilAsync } from '../../../../helpers/until.ts'
 import { answerBytes, seeAnswer } from '../../../../helpers/upstream-messages.ts'
 
@@ -220,10 +220,7 @@ test('a flood of names for a silent upstream delays no name that is cached, and 
 })
 
 test('a serving thread that ends is started again, and both threads answer forwarded names', async (context) => {
-  const workers: Worker[] = []
-  const note = (worker: Worker) => void workers.push(worker)
-  process.on('worker', note)
-  context.after(() => process.off('worker', note))
+  const workers = watchStartedThreads(context)
   const server = await upstream(context, says('192.0.2.7'))
   const made = await serve(context, { resolver: { targets: [server.target] } })
   for (const ended of [0, 1]) {

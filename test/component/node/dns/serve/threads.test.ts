@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Worker } from 'node:worker_threads'
 import { rcode, recordType } from '../../../../../src/node/dns/wire/codes.ts'
 import { cidrOf } from '../../../../helpers/addresses.ts'
 import { makeQuery } from '../../../../helpers/dns-messages.ts'
 import { type ServerShape, TestDnsServer } from '../../../../helpers/dns-server.ts'
+import { watchStartedThreads } from '../../../../helpers/started-threads.ts'
 import { until } from '../../../../helpers/until.ts'
 
 test('sources that changed after a configuration was made stay when it is put into effect again', async (context) => {
@@ -25,10 +25,7 @@ test('sources that changed after a configuration was made stay when it is put in
 })
 
 test('a thread that ended shortly before the threads are stopped is not started again', async (context) => {
-  const workers: Worker[] = []
-  const note = (worker: Worker) => void workers.push(worker)
-  process.on('worker', note)
-  context.after(() => process.off('worker', note))
+  const workers = watchStartedThreads(context)
   const server = new TestDnsServer()
   context.after(() => server.stop())
   await server.start()
