@@ -49,6 +49,10 @@ export function placeOf({ address, port }: DatagramPlace): DatagramPlace {
   return { address, port }
 }
 
+export function isSamePlace(a: DatagramPlace, b: DatagramPlace): boolean {
+  return a.address === b.address && a.port === b.port
+}
+
 /** A copy of a cached answer for the thread that handed its question over. */
 export interface HandedCopy {
   /** The id of the server block. */
@@ -56,6 +60,9 @@ export interface HandedCopy {
   readonly question: Uint8Array
   readonly copy: CachedCopy
 }
+
+/** Sends the copy to the thread that handed its question over. */
+export type GiveCopy = (handed: HandedCopy) => void
 
 /** Copies the questions. */
 export function packRequests(requests: readonly ResolveRequest[]): RequestBatch {

@@ -6,6 +6,7 @@ import {
   type DatagramPlace,
   type HandedCopy,
   type HandedDatagrams,
+  isSamePlace,
   type ListeningPlaces,
   packRequests,
   placeOf,
@@ -125,10 +126,6 @@ export class ResolveClient {
     this.#deadlines.remove(waiting, timeoutMs)
     waiting.done(answer)
   }
-}
-
-function isSamePlace(a: DatagramPlace, b: DatagramPlace): boolean {
-  return a.address === b.address && a.port === b.port
 }
 
 function answerOf({ plugin, ageMs, message, copy }: ResolveResult): Answer {

@@ -3,7 +3,7 @@ import type { ResolveRequest, ResolveResult } from '../plugins/forward/resolve-r
 import type { Answer } from '../plugins/handler.ts'
 import { Query } from '../wire/query.ts'
 import {
-  type HandedCopy,
+  type GiveCopy,
   type HandedDatagrams,
   type ListeningPlaces,
   packHandedCopy,
@@ -17,7 +17,7 @@ import type { BlockResolver } from './block-resolver.ts'
 const maxCopyBytes = 256 * 1024
 
 /** Answers datagrams that another thread hands over. `giveCopy` sends that thread a copy of a cached answer. */
-export type TakeDatagrams = (handed: HandedDatagrams, giveCopy: (copy: HandedCopy) => void) => void
+export type TakeDatagrams = (handed: HandedDatagrams, giveCopy: GiveCopy) => void
 
 interface ResolveServerParts {
   readonly find: (block: string) => BlockResolver | undefined
@@ -48,7 +48,7 @@ export class ResolveServer {
     this.#port.close()
   }
 
-  #copyGiver(): (copy: HandedCopy) => void {
+  #copyGiver(): GiveCopy {
     let bytes = 0
     return (handed) => {
       bytes += handed.copy.message.length

@@ -1,8 +1,7 @@
 import type { DatagramSweep } from '../../../host/datagrams/index.ts'
 import { describeError } from '../../../model/errors.ts'
 import type { ListenAddress, Listener } from '../plugins/client.ts'
-import { type DatagramPlace, type HandedDatagrams, placeOf } from '../resolver/batches.ts'
-import type { ForwardedDatagram } from './forwarded-question.ts'
+import { type DatagramPlace, type GiveCopy, type HandedDatagrams, isSamePlace, placeOf } from '../resolver/batches.ts'
 import type { Responder } from './responder.ts'
 import { TcpServer } from './tcp-server.ts'
 import { type Forward, UdpServer } from './udp-server.ts'
@@ -52,7 +51,7 @@ export class Listeners {
     const next: OpenListener[] = []
     const failures: ListenFailure[] = []
     for (const address of addresses) {
-      const known = this.#open.find(({ listener }) => isSame(listener.current, address))
+      const known = this.#open.find(({ listener }) => isSamePlace(listener.current, address))
       const result = known ?? (await this.#listen(address, maxConnections))
       if ('message' in result) failures.push(result)
       else next.push(result)
@@ -68,7 +67,7 @@ export class Listeners {
   /** Gives an open listener its blocks; none where it is about to be closed. */
   #reconfigure({ listener, udp }: OpenListener): void {
     const { current } = listener
-    const next = this.#wanted.find((address) => isSame(current, address)) ?? { ...current, blocks: [] }
+    const next = this.#wanted.find((address) => isSamePlace(current, address)) ?? { ...current, blocks: [] }
     if (next === current) return
     listener.current = next
     udp.steer()
@@ -80,8 +79,8 @@ export class Listeners {
   }
 
   /** Answers datagrams that another thread received. They get no answer where this thread does not listen at their place any more. */
-  takeHandedOver({ place, packed }: HandedDatagrams, giveCopy: ForwardedDatagram['giveCopy']): void {
-    this.#open.find(({ listener }) => isSame(listener.current, place))?.udp.takeHandedOver(packed, giveCopy)
+  takeHandedOver({ place, packed }: HandedDatagrams, giveCopy: GiveCopy): void {
+    this.#open.find(({ listener }) => isSamePlace(listener.current, place))?.udp.takeHandedOver(packed, giveCopy)
   }
 
   /** Where this thread listens. */
@@ -112,10 +111,6 @@ export class Listeners {
       return { address: current.address, port: current.port, message: describeError(error) }
     }
   }
-}
-
-function isSame(a: DatagramPlace, b: DatagramPlace): boolean {
-  return a.address === b.address && a.port === b.port
 }
 
 async function close({ udp, tcp }: OpenListener): Promise<void> {

@@ -15,7 +15,7 @@ import { Query, type QueryVerdict } from '../wire/query.ts'
 import { writeError } from '../wire/response.ts'
 import type { SharedTable } from '../zone/layout.ts'
 import { ActiveBlock } from './active-block.ts'
-import { type ForwardedDatagram, ForwardedQuestion } from './forwarded-question.ts'
+import { DatagramQuestion, type ForwardedDatagram } from './datagram-question.ts'
 import type { ServingSettings } from './settings.ts'
 import { SourceFilter } from './source-filter.ts'
 
@@ -154,7 +154,7 @@ export class Responder {
   }
 
   #forward(query: Query, datagram: ForwardedDatagram, block: ActiveBlock): void {
-    const question = new ForwardedQuestion(query, { datagram, block }, this.#finishForwarded)
+    const question = new DatagramQuestion(query, { datagram, block }, this.#finishForwarded)
     const now = this.#askResolver(block.settings.id, question)
     if (now !== undefined) question.done(now)
   }
@@ -226,7 +226,7 @@ export class Responder {
     return answer?.message
   }
 
-  #askResolver(block: string, question: ForwardedQuestion): Resolution | undefined {
+  #askResolver(block: string, question: DatagramQuestion): Resolution | undefined {
     try {
       const resolver = this.#parts.localResolver?.()
       return resolver === undefined ? failedResolution : resolver.ask(block, question)
@@ -237,7 +237,7 @@ export class Responder {
   }
 
   /** Writes and sends the answer to a datagram. One that cannot be written is SERVFAIL. */
-  readonly #finishForwarded = (question: ForwardedQuestion, resolution: Resolution): void => {
+  readonly #finishForwarded = (question: DatagramQuestion, resolution: Resolution): void => {
     const { query, datagram, block, startedMs } = question
     const { client, source, replies } = datagram
     const out = replies.answer
@@ -252,7 +252,7 @@ export class Responder {
     if (resolution.kind === 'message' && resolution.copy !== undefined) shareCopy(question, resolution.copy)
   }
 
-  #writeResolution({ query, datagram, block }: ForwardedQuestion, resolution: Resolution, out: Buffer): number {
+  #writeResolution({ query, datagram, block }: DatagramQuestion, resolution: Resolution, out: Buffer): number {
     try {
       const length = writeAnswer(query, resolution, out, limitOf(query, datagram.client))
       if (length > 0 && block.rotates) rotateMessage(out, length)
@@ -292,9 +292,10 @@ export class Responder {
 
 const failedResolution: Resolution = { kind: 'code', plugin: 'forward', rcode: rcode.SERVFAIL, because: 'failed' }
 
-function shareCopy({ query, datagram, block }: ForwardedQuestion, copy: CachedCopy): void {
+function shareCopy({ query, datagram, block }: DatagramQuestion, copy: CachedCopy): void {
   if (datagram.giveCopy === undefined) block.keepCopy(query, copy)
-  else if (block.settings.cache !== undefined) datagram.giveCopy(block.settings.id, datagram.bytes, copy)
+  else if (block.settings.cache !== undefined)
+    datagram.giveCopy({ block: block.settings.id, question: datagram.bytes, copy })
 }
 
 function secondsSince(startedMs: number): number {

@@ -4,8 +4,9 @@ import { type Datagram, DatagramBatch, type DatagramSweep, readSource } from '..
 import { ipFamily } from '../../../model/ip.ts'
 import { listenFailure } from '../errors.ts'
 import type { Client, Listener } from '../plugins/client.ts'
+import type { GiveCopy } from '../resolver/batches.ts'
 import { unpackDatagrams } from '../resolver/datagram-pack.ts'
-import type { DatagramReplies, ForwardedDatagram } from './forwarded-question.ts'
+import type { DatagramReplies } from './datagram-question.ts'
 import { type Responder, responderResult } from './responder.ts'
 import { steeringProgram } from './steering.ts'
 
@@ -23,7 +24,7 @@ export interface ReceivedDatagram {
   readonly replies: DatagramReplies
 }
 
-/** Returns false where the thread with the resolver is not running: the datagram is left to its receiver. */
+/** Returns false where the thread with the resolver does not take the datagram, which is left to its receiver. */
 export type Forward = (received: ReceivedDatagram) => boolean
 
 export interface UdpParts {
@@ -152,11 +153,11 @@ export class UdpServer implements DatagramReplies {
   }
 
   /** Answers datagrams that another thread received here. `giveCopy` sends that thread copies of cached answers. */
-  takeHandedOver(packed: Uint8Array, giveCopy: ForwardedDatagram['giveCopy']): void {
+  takeHandedOver(packed: Uint8Array, giveCopy: GiveCopy): void {
     if (this.#batch === undefined) return
     unpackDatagrams(packed, (bytes, source) => {
       const client: Client = { ...readSource(source), transport: 'udp', listener: this.#listener }
-      this.#responder.forwardForOther({ bytes, client, source, replies: this, ...(giveCopy && { giveCopy }) })
+      this.#responder.forwardForOther({ bytes, client, source, replies: this, giveCopy })
     })
   }
 

@@ -37,8 +37,7 @@ function forward({ bytes, length, client, source, replies }: ReceivedDatagram): 
   return true
 }
 
-const takeDatagrams: TakeDatagrams = (handed, giveCopy) =>
-  listeners.takeHandedOver(handed, (block, question, copy) => giveCopy({ block, question, copy }))
+const takeDatagrams: TakeDatagrams = (handed, giveCopy) => listeners.takeHandedOver(handed, giveCopy)
 
 /** Loads the resolver on the thread that has it; the others do without its modules. */
 function openResolvers(): Promise<Resolvers> {

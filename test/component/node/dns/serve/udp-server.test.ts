@@ -4,7 +4,12 @@ import { once } from 'node:events'
 import { type TestContext, test } from 'node:test'
 import { MessageChannel } from 'node:worker_threads'
 import type { ListenAddress } from '../../../../../src/node/dns/plugins/client.ts'
-import { packResults, type RequestBatch, unpackRequests } from '../../../../../src/node/dns/resolver/batches.ts'
+import {
+  type GiveCopy,
+  packResults,
+  type RequestBatch,
+  unpackRequests,
+} from '../../../../../src/node/dns/resolver/batches.ts'
 import { DatagramPack } from '../../../../../src/node/dns/resolver/datagram-pack.ts'
 import { ResolveClient } from '../../../../../src/node/dns/resolver/resolve-client.ts'
 import { type LocalResolver, Responder } from '../../../../../src/node/dns/serve/responder.ts'
@@ -101,7 +106,7 @@ test('a datagram is answered where the resolver is, from the socket of that thre
   const resolving = new Responder({ resolve: refuse, writeLog: () => {}, localResolver: () => cached })
   for (const responder of [received, resolving]) responder.configure(settings, [])
   const copies: string[] = []
-  const giveCopy = (id: string, question: Uint8Array) =>
+  const giveCopy: GiveCopy = ({ block: id, question }) =>
     copies.push(`${id} ${readMessage(Buffer.from(question), question.length).id}`)
   const answering = new UdpServer({ current: listenAddress }, resolving, {
     forward: (datagram) => {

@@ -1,6 +1,6 @@
 import type { Client } from '../plugins/client.ts'
-import type { CachedCopy } from '../plugins/handler.ts'
 import type { Resolution, ResolverQuestion } from '../plugins/resolver-handler.ts'
+import type { GiveCopy } from '../resolver/batches.ts'
 import type { Query } from '../wire/query.ts'
 import type { ActiveBlock } from './active-block.ts'
 
@@ -21,23 +21,23 @@ export interface ForwardedDatagram {
   readonly source: Buffer
   readonly replies: DatagramReplies
   /** Receives a copy of a cached answer where another thread took the datagram. */
-  readonly giveCopy?: (block: string, question: Uint8Array, copy: CachedCopy) => void
+  readonly giveCopy?: GiveCopy
 }
 
 /** The question of a datagram on its way through the resolver. */
-export class ForwardedQuestion implements ResolverQuestion {
+export class DatagramQuestion implements ResolverQuestion {
   readonly overTcp = false
   readonly client: string
   readonly query: Query
   readonly datagram: ForwardedDatagram
   readonly block: ActiveBlock
   readonly startedMs = performance.now()
-  readonly #onDone: (question: ForwardedQuestion, resolution: Resolution) => void
+  readonly #onDone: (question: DatagramQuestion, resolution: Resolution) => void
 
   constructor(
     query: Query,
-    { datagram, block }: Pick<ForwardedQuestion, 'datagram' | 'block'>,
-    onDone: (question: ForwardedQuestion, resolution: Resolution) => void,
+    { datagram, block }: Pick<DatagramQuestion, 'datagram' | 'block'>,
+    onDone: (question: DatagramQuestion, resolution: Resolution) => void,
   ) {
     this.client = datagram.client.address
     this.query = query
