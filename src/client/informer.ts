@@ -62,8 +62,8 @@ export interface InformerTiming {
   readonly refusedMaxMs: number
   /**
    * Silence that ends a watch. Servers send a bookmark about once a minute, so 90 s without a byte is a dead connection or a
-   * server with nothing to say. Either way a new watch from the last resourceVersion loses nothing, and costs two requests: the
-   * connection of a machine that was set back to a snapshot is dead without a fault.
+   * server with nothing to say. Either way a new watch from the last resourceVersion loses nothing. It costs two requests, as the
+   * newest resourceVersion is asked for first: the server may be a machine that was set back to a snapshot, which closes no connection.
    */
   readonly idleTimeoutMs: number
   /** A watch shorter than this, without an event, counts as a failure. */
@@ -111,7 +111,7 @@ export class Informer implements Component, FollowedCollection {
   #isFollowed = false
   /** Undefined when the next step must be a list. */
   #resourceVersion: string | undefined
-  /** The last one, until the next list has come. */
+  /** The last one that was known, until the next list has come. */
   #lostVersion: string | undefined
   /** Whether the server was lost since it was last heard: it may come back with the state of a backup. */
   #wasLost = false

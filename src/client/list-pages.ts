@@ -45,8 +45,10 @@ const envelopeSchema = z.object({
   items: z.array(z.unknown()).nullish(),
 })
 
+type Envelope = z.infer<typeof envelopeSchema>
+
 const defaultLimit = 500
-/** Parsed in one go, in a few milliseconds: less work than to cut it into items. An ordinary page has less. */
+/** A page up to this size, as an ordinary one is, is parsed in one go, in a few milliseconds: that is less work than to cut it into items. */
 const maxWholeBytes = 1024 * 1024
 const defaultIdleTimeoutMs = 30_000
 /** How often pages may expire under us before all is asked for at once, which cannot expire. */
@@ -87,23 +89,23 @@ export async function readNewestVersion(
 }
 
 async function listOnce(client: ApiClient, collection: Collection, options: ListOptions): Promise<ObjectList> {
-  const found: FoundItems = { items: [], leftOut: [] }
-  const slice = new TimeSlice()
+  const { reduce = (json: unknown) => json } = options
+  const found: FoundItems = { items: [], leftOut: [], reduce, slice: new TimeSlice() }
   const limit = options.limit ?? defaultLimit
   const query = {
     ...(limit === 0 ? {} : { limit: String(limit) }),
     ...selectorQuery(options),
     ...(options.content === 'unmanaged' && { omitManagedFields: 'true' }),
   }
-  const readPage = (more: Record<string, string>) =>
-    listPage(client, collection, { ...query, ...more }, options, found, slice)
+  const readPage = (more: Record<string, string>) => listPage(client, collection, { ...query, ...more }, options, found)
   let page = await readPage({})
   for (;;) {
     // The next page travels while the items of this one are reduced.
     const next = page.continue ? readPage({ continue: page.continue }) : undefined
     next?.catch(() => {})
-    await takeParsed(page.items, found, options.reduce, slice)
-    if (next === undefined) return { ...found, resourceVersion: page.resourceVersion }
+    await takeParsed(page.items, found)
+    const { items, leftOut } = found
+    if (next === undefined) return { items, leftOut, resourceVersion: page.resourceVersion }
     page = await next
   }
 }
@@ -138,35 +140,34 @@ function listPage(
   query: Record<string, string>,
   options: ListOptions,
   found: FoundItems,
-  slice: TimeSlice,
 ): Promise<Page> {
   const timeoutMs = options.idleTimeoutMs ?? defaultIdleTimeoutMs
   const limits = { signal: options.signal, timeoutMs, bounds: 'silence' } as const
   const request = { path: collectionPath(collection), query, accept: acceptOf(options, 'PartialObjectMetadataList') }
   return client.stream(request, limits, async (chunks) => {
-    const rest = chunks[Symbol.asyncIterator]()
-    const start = await readStart(rest)
-    const whole = start.isWhole ? parseWhole(start.parts) : undefined
-    const { metadata, items } = whole ?? (await splitPage(start.parts, rest, found, options.reduce, slice))
+    const { metadata, items } = await readEnvelope(chunks, found)
     return { ...metadata, items: items ?? [] }
   })
 }
 
-/** Reads a page of ordinary size to its end, and the beginning of a larger one. */
-async function readStart(chunks: AsyncIterator<Buffer>): Promise<{ parts: readonly Buffer[]; isWhole: boolean }> {
-  const parts: Buffer[] = []
+/** Parses a page of ordinary size as a whole. Takes the items of a larger one while it comes: the envelope has none, or the few under another spelling of `items`. */
+async function readEnvelope(chunks: AsyncIterable<Buffer>, found: FoundItems): Promise<Envelope> {
+  const splitter = new ItemSplitter()
+  const waiting: Buffer[] = []
   let bytes = 0
-  while (bytes <= maxWholeBytes) {
-    const { value, done } = await chunks.next()
-    if (done === true) return { parts, isWhole: true }
-    parts.push(value)
-    bytes += value.length
+  for await (const chunk of chunks) {
+    waiting.push(chunk)
+    bytes += chunk.length
+    if (bytes > maxWholeBytes) await takeChunks(waiting.splice(0), splitter, found)
   }
-  return { parts, isWhole: false }
+  const whole = bytes <= maxWholeBytes ? parseWhole(waiting) : undefined
+  if (whole !== undefined) return whole
+  await takeChunks(waiting, splitter, found)
+  return parseEnvelope(splitter.end())
 }
 
 /** Undefined for what is no list: cut into items it says what is wrong, and an item that is wrong alone is left out. */
-function parseWhole(parts: readonly Buffer[]): z.infer<typeof envelopeSchema> | undefined {
+function parseWhole(parts: readonly Buffer[]): Envelope | undefined {
   try {
     return envelopeSchema.parse(JSON.parse(Buffer.concat(parts).toString('utf8')))
   } catch {
@@ -174,50 +175,34 @@ function parseWhole(parts: readonly Buffer[]): z.infer<typeof envelopeSchema> | 
   }
 }
 
-/** Takes the items of a page while it comes; the few that stand under another spelling of `items` are in the result. */
-async function splitPage(
-  start: readonly Buffer[],
-  rest: AsyncIterator<Buffer>,
-  found: FoundItems,
-  reduce: ListOptions['reduce'],
-  slice: TimeSlice,
-): Promise<z.infer<typeof envelopeSchema>> {
-  const splitter = new ItemSplitter()
-  const take = async (chunk: Buffer) => {
+async function takeChunks(chunks: readonly Buffer[], splitter: ItemSplitter, found: FoundItems): Promise<void> {
+  const { slice } = found
+  for (const chunk of chunks) {
     for (const item of splitter.push(chunk)) {
-      takeItem(item, found, reduce)
+      takeItem(item, found)
       if (slice.spent) await slice.pause()
     }
     if (slice.spent) await slice.pause()
   }
-  for (const chunk of start) await take(chunk)
-  for (let next = await rest.next(); next.done !== true; next = await rest.next()) await take(next.value)
-  return parseEnvelope(splitter.end())
 }
 
-async function takeParsed(
-  items: readonly unknown[],
-  found: FoundItems,
-  reduce: (json: unknown) => unknown = (json) => json,
-  slice: TimeSlice,
-): Promise<void> {
-  for (const item of items) {
-    found.items.push(reduce(item))
+async function takeParsed(parsed: readonly unknown[], { items, reduce, slice }: FoundItems): Promise<void> {
+  for (const item of parsed) {
+    items.push(reduce(item))
     if (slice.spent) await slice.pause()
   }
 }
 
+/** Objects that a list has found so far, and how more are taken. */
 interface FoundItems {
   readonly items: unknown[]
   readonly leftOut: LeftOutObject[]
+  readonly reduce: (json: unknown) => unknown
+  readonly slice: TimeSlice
 }
 
 /** Throws for an item that cannot be read and does not say which object it is: whether that is missing could not be known. */
-function takeItem(
-  item: SplitItem,
-  { items, leftOut }: FoundItems,
-  reduce: (json: unknown) => unknown = (json) => json,
-): void {
+function takeItem(item: SplitItem, { items, leftOut, reduce }: FoundItems): void {
   if (item.kind === 'left-out') {
     leftOut.push(
       named(item.identity, new ApiError('bad-response', `an item of the list cannot be read: ${item.fault}`)),
@@ -239,7 +224,7 @@ function named(identity: ObjectIdentity | undefined, error: ApiError): LeftOutOb
   return { identity, fault: error.message }
 }
 
-function parseEnvelope(text: string): z.infer<typeof envelopeSchema> {
+function parseEnvelope(text: string): Envelope {
   const parsed = envelopeSchema.safeParse(parseJson(text))
   if (parsed.success) return parsed.data
   const issue = parsed.error.issues[0]
