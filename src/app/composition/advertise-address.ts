@@ -10,9 +10,9 @@ interface MachineNetworks {
 }
 
 /**
- * Returns the address at which other machines and pods reach a server: its bind address, or where it listens on all that of the interface
- * with the default route, as kube-apiserver chooses it; without such a route the machine's first address. Bridges of containers
- * and tunnels may come first in the machine's own order. Undefined for loopback, which a pod cannot reach.
+ * Returns the address at which other machines and pods reach a server: its bind address. For a server that listens on all addresses it is that
+ * of the interface with the default route, as kube-apiserver chooses it, since bridges of containers and tunnels may come first in the machine's own
+ * order; without such a route it is the machine's first address. Undefined for loopback, which a pod cannot reach.
  */
 export function findAdvertiseAddress(bindAddress: Ip, networks = readNetworks()): Ip | undefined {
   if (isLoopback(bindAddress)) return undefined
@@ -30,8 +30,8 @@ function findUplink(routes: string): string | undefined {
   const defaults = routes
     .split('\n')
     .map((line) => line.trim().split(/\s+/))
-    .filter(([, destination, , , , , , mask]) => destination === '00000000' && mask === '00000000')
-    .map(([name, , , , , , metric]) => ({ name, metric: Number(metric) }))
+    .map(([name, destination, , , , , metric, mask]) => ({ name, destination, mask, metric: Number(metric) }))
+    .filter(({ destination, mask }) => destination === '00000000' && mask === '00000000')
   return defaults.toSorted((a, b) => a.metric - b.metric)[0]?.name
 }
 

@@ -140,7 +140,6 @@ async function createDriver({ options, metrics: registry, tracer }: AppContext, 
     const accessLog = new AccessLog(1, log.child('access'))
     const onServed = (request: ServedRequest) => accessLog.write(request)
     const limits = boundConnections(settings.limits, possibleConnections(), log)
-    const ofDefault = { hasDefaultConnections: hasDefaultConnections(settings.limits) }
     const tracing = tracer.isOn ? { tracer, tracing: tracer.sampling } : {}
     const driver = new HaproxyDriver({
       ...settings,
@@ -148,7 +147,7 @@ async function createDriver({ options, metrics: registry, tracer }: AppContext, 
       folder,
       accessLog: share,
       onServed,
-      ...ofDefault,
+      hasDefaultConnections: hasDefaultConnections(settings.limits),
       ...tracing,
     })
     return { driver, metrics: createIngressMetrics(registry, () => driver.answerCounts()) }
