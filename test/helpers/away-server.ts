@@ -1,8 +1,8 @@
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
+import { checkoutLauncher } from './program.ts'
 import type { RealCluster } from './real-cluster.ts'
 import { untilAsync } from './until.ts'
 
-const program = resolve(import.meta.dirname, '../../scripts/platnet')
 const ownPort = '6443'
 /** An address that agents and kubelets of the cluster do not know. */
 export const hiddenPort = '6444'
@@ -88,7 +88,7 @@ export class AwayServer {
   }
 
   #storeCommand(verb: string): string {
-    return `'${program}' server ${verb} --data-dir "$PWD/platnet" --dialect kubernetes`
+    return `'${checkoutLauncher}' server ${verb} --data-dir "$PWD/platnet" --dialect kubernetes`
   }
 
   async #pidOf(name: readonly string[]): Promise<string> {

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { buildArchive, writeManifest } from '../../helpers/agent-manifest.ts'
+import { AwayServer } from '../../helpers/away-server.ts'
 import { skipReason } from '../../helpers/netns.ts'
 import { missingCluster, RealCluster } from '../../helpers/real-cluster.ts'
 import { untilAsync } from '../../helpers/until.ts'
@@ -60,11 +61,10 @@ describe('an agent of the DaemonSet whose token lives ten minutes', { skip }, ()
 
   /** Every watch begins anew, with the token that the agent has by now. */
   async function restartServer(): Promise<void> {
-    const pid = (await cluster.run('pgrep', '-of', 'server --data-dir')).trim()
-    const command = (await cluster.run('cat', `/proc/${pid}/cmdline`)).split('\0').filter((word) => word !== '')
-    await cluster.run('kill', '-KILL', pid)
-    const log = join(cluster.state, 'logs/platnet-server.log')
-    await cluster.start('env', '-C', cluster.state, 'sh', '-c', `exec "$@" >>'${log}' 2>&1`, 'sh', ...command)
+    const server = new AwayServer(cluster, 'platnet')
+    await server.learn()
+    await server.kill()
+    await server.start()
   }
 
   before(async () => {
@@ -91,12 +91,6 @@ describe('an agent of the DaemonSet whose token lives ten minutes', { skip }, ()
     seen.oldStatus = await statusWith(seen.first)
     seen.newStatus = await statusWith(seen.second)
     await restartServer()
-    const isBack = () =>
-      cluster.kubectl('get', '--raw', '/readyz').then(
-        () => true,
-        () => false,
-      )
-    await untilAsync('the server is back', isBack, 60_000)
     await cluster.kubectl('create', 'service', 'clusterip', 'later', '--tcp=80:80', '--clusterip=10.96.0.81')
     const hasRule = async () => (await cluster.run('iptables-save')).includes('10.96.0.81')
     await untilAsync('the agent has the change', hasRule, 60_000)
