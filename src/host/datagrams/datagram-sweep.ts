@@ -48,7 +48,7 @@ export class DatagramSweep {
   readonly #out = Buffer.allocUnsafeSlow(sentBytes)
   readonly #events = Buffer.allocUnsafeSlow(maxEvents * event.bytes)
   readonly #pointers: { readonly in: bigint; readonly out: bigint; readonly events: bigint }
-  /** How many datagrams the next turn counts as its own: those that Node delivered, or that the turn before read to its end. */
+  /** How many datagrams the next turn begins with: Node delivered them, or the turn before read them until its time was over. */
   #delivered = 0
   #isPlanned = false
   #isLooking = false
