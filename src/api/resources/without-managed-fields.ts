@@ -1,4 +1,6 @@
-const [quote, backslash, openBracket, closeBracket, openBrace, closeBrace] = [0x22, 0x5c, 0x5b, 0x5d, 0x7b, 0x7d]
+import { endOfString } from '../exact-json.ts'
+
+const [quote, openBracket, closeBracket, openBrace, closeBrace] = [0x22, 0x5b, 0x5d, 0x7b, 0x7d]
 const metadataStart = '"metadata":{'
 const managedFields = '"managedFields":['
 
@@ -35,12 +37,5 @@ function endOfNested(text: string, from: number): number {
     else if (code === openBrace || code === openBracket) depth += 1
     else if (code === closeBrace || code === closeBracket) depth -= 1
   }
-  return at
-}
-
-/** Returns the index of the quote that closes the string which begins at `start`. */
-function endOfString(text: string, start: number): number {
-  let at = start + 1
-  while (at < text.length && text.charCodeAt(at) !== quote) at += text.charCodeAt(at) === backslash ? 2 : 1
   return at
 }
