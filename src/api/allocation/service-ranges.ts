@@ -1,6 +1,7 @@
 import { type Cidr, cidrContains, hostCidr, type IpFamily, ipFamily, parseIp } from '../../model/ip.ts'
 import { type ApiDocument, listAt, textAt } from '../document.ts'
-import { collectionPrefix, storeKey } from '../resources/keys.ts'
+import { collectionPrefix } from '../resources/keys.ts'
+import { readDocument } from '../resources/read-document.ts'
 import type { CoWrites, Transition } from '../resources/resource.ts'
 import { allCidrs, readyCidrs } from '../resources/service-cidrs.ts'
 import { forbidden } from '../status.ts'
@@ -60,8 +61,7 @@ export function guardIpAddress(store: Store, group: string) {
     const address = old.metadata.name ?? ''
     const part = (field: string) => textAt(old['spec'], 'parentRef', field)
     if (part('group') !== '' || part('resource') !== 'services') return nothing
-    const entry = await store.get(storeKey({ plural: 'services' }, part('namespace'), part('name')))
-    const service = entry && (JSON.parse(entry.value) as ApiDocument)
+    const service = await readDocument(store, { plural: 'services' }, part('namespace'), part('name'))
     if (!listAt(service?.['spec'], 'clusterIPs').includes(address)) return nothing
     const why = `Service ${part('namespace')}/${part('name')} has this address`
     throw forbidden({ group, plural: 'ipaddresses', kind: 'IPAddress' }, address, why)

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Json } from '../../../model/api-object.ts'
 import type { Dialect } from '../../../model/dialect.ts'
 import type { VolumeNames } from '../../../model/volume-names.ts'
-import { type ApiDocument, listAt, objectAt, textAt, valueAt } from '../../document.ts'
+import { type ApiDocument, listAt, objectAt, textAt } from '../../document.ts'
 import { exactlyOneOf, oneOf } from '../../schema/checks.ts'
 import {
   duplicateField,
@@ -16,7 +16,8 @@ import { qualifiedNameProblems } from '../../schema/metadata-rules.ts'
 import type { Store } from '../../store/index.ts'
 import { keepReading } from '../../store/kept-reading.ts'
 import { defineKind } from '../define-kind.ts'
-import { collectionPrefix, storeKey } from '../keys.ts'
+import { collectionPrefix } from '../keys.ts'
+import { readDocument } from '../read-document.ts'
 import { column, type Resource } from '../resource.ts'
 
 const maxParameters = 512
@@ -155,6 +156,6 @@ export async function findDefaultStorageClass(store: Store, names: VolumeNames):
 
 /** Checks whether volumes of a class can be made larger. */
 export async function mayExpand(store: Store, name: string): Promise<boolean> {
-  const entry = await store.get(storeKey(collection, undefined, name))
-  return entry !== undefined && valueAt(JSON.parse(entry.value) as Json, 'allowVolumeExpansion') === true
+  const storageClass = await readDocument(store, collection, undefined, name)
+  return storageClass?.['allowVolumeExpansion'] === true
 }
