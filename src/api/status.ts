@@ -210,8 +210,7 @@ const maxCauses = 100
 /** Returns a 422 with one cause for each of the first 100 fields; several errors stand in brackets in the message. */
 export function invalid(resource: ResourceNames, name: string, all: readonly FieldError[]): StatusError {
   const errors = all.length > maxCauses ? all.slice(0, maxCauses) : all
-  const texts = errors.map(({ field, message }) => `${field}: ${message}`)
-  const list = texts.length === 1 ? texts[0] : `[${texts.join(', ')}]`
+  const list = listReasons(errors.map(({ field, message }) => `${field}: ${message}`))
   return new StatusError('Invalid', `${qualifiedKind(resource)} ${quote(name)} is invalid: ${list}`, {
     details: {
       name,
@@ -220,6 +219,11 @@ export function invalid(resource: ResourceNames, name: string, all: readonly Fie
       causes: errors.map(({ reason, message, field }) => ({ reason, message, field })),
     },
   })
+}
+
+/** Returns reasons as one text, as Kubernetes writes them: several stand in brackets. */
+export function listReasons(reasons: readonly string[]): string {
+  return reasons.length === 1 ? String(reasons[0]) : `[${reasons.join(', ')}]`
 }
 
 function objectDetails(resource: ResourceNames, name: string): StatusDetails {

@@ -1,5 +1,6 @@
 import type { Json, JsonObject } from '../../model/api-object.ts'
 import { type ApiDocument, listAt, objectAt, textAt, without } from '../document.ts'
+import { listReasons } from '../status.ts'
 import { readNames } from './definition.ts'
 
 interface Condition {
@@ -124,8 +125,7 @@ function withField(names: JsonObject, field: string, value: Json | undefined): J
 }
 
 function notAccepted(reason: string, names: readonly string[]): Condition {
-  const problems = names.map((name) => `${JSON.stringify(name)} is already in use`)
-  const message = problems.length === 1 ? String(problems[0]) : `[${problems.join(', ')}]`
+  const message = listReasons(names.map((name) => `${JSON.stringify(name)} is already in use`))
   return { type: 'NamesAccepted', status: 'False', reason, message }
 }
 

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import type { AccountAccess, Dialect } from '../../model/dialect.ts'
 import { type ApiDocument, listAt, objectAt, textAt, valueAt } from '../document.ts'
-import { forbidden, type StatusError } from '../status.ts'
+import { forbidden, listReasons, type StatusError } from '../status.ts'
 import type { Store, StoredEntry } from '../store/index.ts'
 import { storeKey } from './keys.ts'
 import { isMirrorPod } from './mirror-pod.ts'
@@ -48,7 +48,7 @@ export function createPodAdmission(parts: PodAdmissionParts): NonNullable<Strate
     const placed = hasClasses ? await admitPlace(parts, prioritized) : prioritized
     if (typeof placed === 'string') throw refuse(admission, placed)
     const faults = limits.length === 0 ? [] : findLimitFaults(placed, limits)
-    if (faults.length > 0) throw refuse(admission, faults.length === 1 ? `${faults[0]}` : `[${faults.join(', ')}]`)
+    if (faults.length > 0) throw refuse(admission, listReasons(faults))
     return limited === pod ? placed : withQosClass(placed)
   }
 }
@@ -61,8 +61,7 @@ export function createResizeGuard(store: Store): NonNullable<Strategy['guard']> 
     if (isDeepStrictEqual(resourcesOf(next), resourcesOf(old))) return
     const { name = '', namespace = '' } = next.metadata
     const faults = findLimitFaults(next, await findLimits(store, namespace))
-    const why = faults.length === 1 ? `${faults[0]}` : `[${faults.join(', ')}]`
-    if (faults.length > 0) throw forbidden({ group: '', plural: 'pods', kind: 'Pod' }, name, why)
+    if (faults.length > 0) throw refuse({ name }, listReasons(faults))
   }
 }
 
@@ -80,7 +79,7 @@ function withQosClass(pod: ApiDocument): ApiDocument {
   return { ...pod, status: { ...objectAt(pod['status']), qosClass: qosClassOf(pod['spec']) } }
 }
 
-function refuse({ name }: Admission, why: string): StatusError {
+function refuse({ name }: Pick<Admission, 'name'>, why: string): StatusError {
   return forbidden({ group: '', plural: 'pods', kind: 'Pod' }, name, why)
 }
 

@@ -3,7 +3,7 @@ import type { Dialect } from '../../../model/dialect.ts'
 import { parseQuantity } from '../../../model/quantity.ts'
 import type { VolumeNames } from '../../../model/volume-names.ts'
 import { type ApiDocument, objectAt, textAt, valueAt, without } from '../../document.ts'
-import { forbidden } from '../../status.ts'
+import { forbidden, listReasons } from '../../status.ts'
 import type { Store } from '../../store/index.ts'
 import { defineKind } from '../define-kind.ts'
 import { findClaimFaults, findLimits } from '../pod-limits.ts'
@@ -111,7 +111,7 @@ async function guardSize({ old, next }: Transition, volumes: VolumeNames, store:
   if (next === undefined || (old !== undefined && sizeOf(next) === sizeOf(old))) return
   const name = next.metadata.name ?? ''
   const faults = findClaimFaults(next, await findLimits(store, next.metadata.namespace ?? ''))
-  if (faults.length > 0) throw forbidden(names, name, faults.length === 1 ? `${faults[0]}` : `[${faults.join(', ')}]`)
+  if (faults.length > 0) throw forbidden(names, name, listReasons(faults))
   if (old === undefined || sizeOf(next) < sizeOf(old)) return
   if (textAt(old['status'], 'phase') !== 'Bound')
     throw forbidden(names, name, 'Only bound persistent volume claims can be expanded')
