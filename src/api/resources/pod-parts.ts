@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Json, JsonObject } from '../../model/api-object.ts'
 import type { Dialect } from '../../model/dialect.ts'
-import { parseQuantity } from '../../model/quantity.ts'
 import { type ApiDocument, isJsonObject, listAt, objectAt, textAt, valueAt, without } from '../document.ts'
 import { type FieldError, forbiddenField, invalidField } from '../schema/field-error.ts'
+import { comparableAmounts } from './comparable-amounts.ts'
 import { isMirrorPod } from './mirror-pod.ts'
 import { completePodSpec } from './pod-spec/pod-defaults.ts'
 import { qosClassOf } from './pod-spec/qos-class.ts'
@@ -142,11 +142,8 @@ const resizable = ['cpu', 'memory']
 
 /** Returns what a resize does not change of a container; amounts that are written in another way are equal. */
 function fixedPart(container: Json): JsonObject {
-  const amounts = (['requests', 'limits'] as const).map((side) => {
-    const others = without(objectAt(container, 'resources', side), ...resizable)
-    return Object.fromEntries(
-      Object.entries(others).map(([name, amount]) => [name, String(parseQuantity(textAt(amount) || '0'))]),
-    )
-  })
+  const amounts = (['requests', 'limits'] as const).map((side) =>
+    comparableAmounts(without(objectAt(container, 'resources', side), ...resizable)),
+  )
   return { ...without(objectAt(container), 'resources'), resources: amounts }
 }

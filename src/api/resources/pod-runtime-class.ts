@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Json, JsonObject } from '../../model/api-object.ts'
-import { parseQuantity } from '../../model/quantity.ts'
 import { type ApiDocument, listAt, objectAt, textAt } from '../document.ts'
 import type { Store } from '../store/index.ts'
+import { comparableAmounts } from './comparable-amounts.ts'
 import { checkQuantities } from './pod-spec/resource-rules.ts'
 import { readDocument } from './read-document.ts'
 
@@ -25,16 +25,12 @@ export async function admitRuntimeClass(store: Store, pod: ApiDocument): Promise
 }
 
 function faultOfOverhead(podFixed: JsonObject, own: Json | undefined): string | undefined {
-  if (own === undefined || isDeepStrictEqual(amountsOf(podFixed), amountsOf(objectAt(own)))) return undefined
+  if (own === undefined || isDeepStrictEqual(comparableAmounts(podFixed), comparableAmounts(own))) return undefined
   if (Object.keys(podFixed).length > 0)
     return "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead"
   // What is invalid by itself is an error of its field, as in Kubernetes.
   const isInvalid = checkQuantities(objectAt(own), '').length > 0
   return isInvalid ? undefined : 'pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead'
-}
-
-function amountsOf(overhead: JsonObject): ReadonlyMap<string, bigint> {
-  return new Map(Object.entries(overhead).map(([name, amount]) => [name, parseQuantity(textAt(amount) || '0')]))
 }
 
 function faultOfSelector(runtimeClass: JsonObject, spec: JsonObject): string | undefined {

@@ -5,6 +5,7 @@ import type { VolumeNames } from '../../../model/volume-names.ts'
 import { type ApiDocument, objectAt, textAt, valueAt, without } from '../../document.ts'
 import { type FieldError, forbiddenField, invalidField, unsupportedField } from '../../schema/field-error.ts'
 import { qualifiedNameProblems } from '../../schema/metadata-rules.ts'
+import { comparableAmounts } from '../comparable-amounts.ts'
 import { isNativeResource } from '../resource-names.ts'
 import { checkBasicAmount } from './amount-rules.ts'
 
@@ -60,16 +61,11 @@ function comparedSpec(
     ...(isBound ? ['volumeAttributesClassName'] : []),
   ]
   const resources = objectAt(spec, 'resources')
-  const requests = amountsOf(resources['requests'])
+  const requests = comparableAmounts(resources['requests'])
   const asked = isBound ? without(requests, 'storage') : requests
-  const compared = { ...without(spec, 'resources', ...free), requests: asked, limits: amountsOf(resources['limits']) }
+  const limits = comparableAmounts(resources['limits'])
+  const compared = { ...without(spec, 'resources', ...free), requests: asked, limits }
   return Object.fromEntries(Object.entries(compared).filter(([, value]) => !isNothing(value)))
-}
-
-function amountsOf(amounts: Json | undefined): JsonObject {
-  return Object.fromEntries(
-    Object.entries(objectAt(amounts)).map(([name, amount]) => [name, String(parseQuantity(textAt(amount) || '0'))]),
-  )
 }
 
 function isNothing(value: Json | undefined): boolean {
@@ -77,14 +73,15 @@ function isNothing(value: Json | undefined): boolean {
   return Array.isArray(value) && value.length === 0
 }
 
-function sizeOf(owner: Json | undefined, ...path: readonly string[]): bigint {
-  return parseQuantity(textAt(owner, ...path, 'storage') || '0')
+/** Returns the size that a claim asks for, in thousandths of a byte. */
+export function requestedSize({ spec }: ApiDocument): bigint {
+  return parseQuantity(textAt(spec, 'resources', 'requests', 'storage') || '0')
 }
 
 function checkShrinking(next: ApiDocument, old: ApiDocument): readonly FieldError[] {
-  const [size, oldSize] = [next, old].map(({ spec }) => sizeOf(spec, 'resources', 'requests'))
-  if (size === undefined || oldSize === undefined || size >= oldSize) return []
-  if (size > sizeOf(old['status'], 'capacity')) return []
+  const size = requestedSize(next)
+  const capacity = parseQuantity(textAt(old['status'], 'capacity', 'storage') || '0')
+  if (size >= requestedSize(old) || size > capacity) return []
   return [forbiddenField('spec.resources.requests.storage', 'field can not be less than status.capacity')]
 }
 

@@ -13,7 +13,7 @@ import { accessModesCell } from './access-modes.ts'
 import { withFinalizer } from './in-use-protection.ts'
 import { amountCell, classNameOf, phaseCell } from './persistent-volumes.ts'
 import { findDefaultStorageClass, mayExpand } from './storage-classes.ts'
-import { validateClaimStatus, validateClaimUpdate } from './volume-claim-rules.ts'
+import { requestedSize, validateClaimStatus, validateClaimUpdate } from './volume-claim-rules.ts'
 
 const names = { group: '', plural: 'persistentvolumeclaims', kind: 'PersistentVolumeClaim' }
 
@@ -102,17 +102,13 @@ function isUsualSource(source: Json | undefined): boolean {
   return group === 'snapshot.storage.k8s.io' && kind === 'VolumeSnapshot'
 }
 
-function sizeOf(claim: ApiDocument | undefined): bigint {
-  return parseQuantity(textAt(claim?.['spec'], 'resources', 'requests', 'storage') || '0')
-}
-
 /** Implements the admission plugins LimitRanger and PersistentVolumeClaimResize. Throws a 403. */
 async function guardSize({ old, next }: Transition, volumes: VolumeNames, store: Store): Promise<void> {
-  if (next === undefined || (old !== undefined && sizeOf(next) === sizeOf(old))) return
+  if (next === undefined || (old !== undefined && requestedSize(next) === requestedSize(old))) return
   const name = next.metadata.name ?? ''
   const faults = findClaimFaults(next, await findLimits(store, next.metadata.namespace ?? ''))
   if (faults.length > 0) throw forbidden(names, name, listReasons(faults))
-  if (old === undefined || sizeOf(next) < sizeOf(old)) return
+  if (old === undefined || requestedSize(next) < requestedSize(old)) return
   if (textAt(old['status'], 'phase') !== 'Bound')
     throw forbidden(names, name, 'Only bound persistent volume claims can be expanded')
   const storageClass = classNameOf(next, volumes.storageClass)
