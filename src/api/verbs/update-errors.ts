@@ -9,14 +9,19 @@ type ObjectCheck = Strategy['validateStatus']
 /**
  * Returns the errors of an update. An object that an earlier version stored may lack defaults of this version and break
  * its rules. Such errors do not block a request that changes something else, so its labels, finalizers and status can
- * still be written.
+ * still be written. `validateUpdate`: the rules for what may change, for a part of an object its own.
  */
-export function findUpdateErrors(resource: Resource, next: ApiDocument, old: ApiDocument): readonly FieldError[] {
+export function findUpdateErrors(
+  resource: Resource,
+  next: ApiDocument,
+  old: ApiDocument,
+  validateUpdate = resource.strategy.validateUpdate,
+): readonly FieldError[] {
   const check: ObjectCheck = (document, before) => [
     ...validateMetadata(resource, document),
     ...(resource.strategy.validate?.(document, before) ?? []),
   ]
-  return [...findNewErrors(check, next, old), ...findForbiddenChanges(resource, next, old)]
+  return [...findNewErrors(check, next, old), ...findForbiddenChanges(resource, next, old, validateUpdate)]
 }
 
 /** Returns the errors of a new status that the old one did not have. */
@@ -36,8 +41,12 @@ function keyOf({ field, message }: FieldError): string {
   return `${field}: ${message}`
 }
 
-function findForbiddenChanges(resource: Resource, next: ApiDocument, old: ApiDocument): readonly FieldError[] {
-  const { validateUpdate } = resource.strategy
+function findForbiddenChanges(
+  resource: Resource,
+  next: ApiDocument,
+  old: ApiDocument,
+  validateUpdate: Strategy['validateUpdate'],
+): readonly FieldError[] {
   const errors = validateUpdate?.(next, old) ?? []
   if (validateUpdate === undefined || errors.length === 0 || resource.isCustom === true) return errors
   return validateUpdate(next, withDefaults(resource, old))

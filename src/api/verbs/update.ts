@@ -5,7 +5,7 @@ import { type ApiDocument, type Metadata, objectAt, withMetadata, without } from
 import type { Answer, ItemTarget, WriteOptions } from '../request/request.ts'
 import { storeKey } from '../resources/keys.ts'
 import { isSpecChanged, validateMetadataUpdate } from '../resources/metadata.ts'
-import type { Resource } from '../resources/resource.ts'
+import type { PartWrite, Resource } from '../resources/resource.ts'
 import { parseStored, withRevision } from '../resources/stored-text.ts'
 import { invalidField } from '../schema/field-error.ts'
 import { conflict, internalError, invalid, notFound } from '../status.ts'
@@ -128,7 +128,7 @@ async function settle(
   const next = target.subresource === 'binding' ? merged : countGeneration(resource, merged, old)
   const own = [
     ...validateMetadataUpdate(revised.metadata, next.metadata, old.metadata),
-    ...findUpdateErrors(ofPart(resource, target.subresource), next, old),
+    ...findUpdateErrors(resource, next, old, partOf(target)?.validateUpdate),
     ...(target.subresource === 'status' ? findStatusErrors(resource, next, old) : []),
   ]
   const errors = await withRuleErrors(resource, own, next, old)
@@ -136,11 +136,9 @@ async function settle(
   return next
 }
 
-/** Returns the resource with the rules of a part for an update, where a subresource writes that. */
-function ofPart(resource: Resource, subresource: ItemTarget['subresource']): Resource {
-  const part = subresource && resource.strategy.parts?.[subresource]
-  if (part === undefined) return resource
-  return { ...resource, strategy: { ...resource.strategy, validateUpdate: part.validateUpdate } }
+/** Returns how the subresource of a request writes a part of the spec; undefined for the object and other subresources. */
+function partOf({ resource, subresource }: ItemTarget): PartWrite | undefined {
+  return subresource && resource.strategy.parts?.[subresource]
 }
 
 function assertCurrent(
@@ -164,7 +162,7 @@ function mergeParts(target: ItemTarget, revised: ApiDocument, old: ApiDocument):
     const next = withStatus({ ...old, metadata }, revised)
     return resource.strategy.prepareStatus?.(next, old, subresource) ?? next
   }
-  const part = subresource && resource.strategy.parts?.[subresource]
+  const part = partOf(target)
   if (part !== undefined) return part.merge(revised, old)
   if (subresource === 'finalize') return { ...old, spec: objectAt(revised['spec']) }
   if (subresource === 'binding') return { ...revised, metadata: systemMetadata(revised.metadata, old.metadata) }
