@@ -3,7 +3,7 @@ import type { Json, JsonObject } from '../../model/api-object.ts'
 import type { Dialect } from '../../model/dialect.ts'
 import { isQualifiedName } from '../../model/selector.ts'
 import { type ApiDocument, listAt, objectAt, textAt } from '../document.ts'
-import { fields, nonNegative } from '../schema/checks.ts'
+import { fields, nonNegative, repeatedItems } from '../schema/checks.ts'
 import { duplicateField, type FieldError, invalidField, requiredField, tooLongField } from '../schema/field-error.ts'
 import { qualifiedNameRule } from '../schema/metadata-rules.ts'
 import { checkDnsSubdomain } from '../schema/names.ts'
@@ -53,12 +53,6 @@ function checkDriver(driver: Json, path: string, isRepeated: boolean): readonly 
     ...(isRepeated ? [duplicateField(`${path}.name`, name)] : []),
     ...checkTopologyKeys(listAt(driver, 'topologyKeys').map(String), path),
   ]
-}
-
-/** Returns the indices of items that repeat an earlier one. */
-function repeatedItems(items: readonly string[]): ReadonlySet<number> {
-  const seen = new Set<string>()
-  return new Set(items.flatMap((item, index) => (seen.size === seen.add(item).size ? [index] : [])))
 }
 
 /** Checks the name of a CSI driver; the letters of its domain may be capital ones. */

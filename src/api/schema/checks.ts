@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Json, JsonObject } from '../../model/api-object.ts'
 import { isJsonObject, listAt, objectAt, textAt } from '../document.ts'
 import { duplicateField, type FieldError, invalidField, requiredField, unsupportedField } from './field-error.ts'
@@ -116,4 +117,15 @@ export function unique(field: string): Check {
       return isRepeated ? [duplicateField(`${path}[${index}].${field}`, text)] : []
     })
   }
+}
+
+/** Checks that an update leaves a value as it was; an absent one equals null. */
+export function checkKept(value: Json | undefined, old: Json | undefined, path: string): readonly FieldError[] {
+  return isDeepStrictEqual(value ?? null, old ?? null) ? [] : [invalidField(path, value, 'field is immutable')]
+}
+
+/** Returns the indices of items that repeat an earlier one. */
+export function repeatedItems(items: readonly string[]): ReadonlySet<number> {
+  const seen = new Set<string>()
+  return new Set(items.flatMap((item, index) => (seen.size === seen.add(item).size ? [index] : [])))
 }

@@ -3,6 +3,7 @@ import type { Json, JsonObject } from '../../../model/api-object.ts'
 import type { JobNames } from '../../../model/job-names.ts'
 import { matchesLabels, readLabelSelector } from '../../../model/selector.ts'
 import { type ApiDocument, objectAt, textAt, valueAt, without } from '../../document.ts'
+import { checkKept } from '../../schema/checks.ts'
 import { type FieldError, invalidField, requiredField } from '../../schema/field-error.ts'
 import { checkDnsLabel } from '../../schema/names.ts'
 import { validateLabelSelector } from '../label-selector.ts'
@@ -127,8 +128,4 @@ function withoutScheduling(template: JsonObject): JsonObject {
     metadata: without(objectAt(template, 'metadata'), 'labels', 'annotations'),
     spec: { ...without(spec, 'nodeSelector', 'tolerations', 'schedulingGates'), affinity },
   }
-}
-
-function checkKept(value: Json | undefined, old: Json | undefined, path: string): readonly FieldError[] {
-  return isDeepStrictEqual(value ?? null, old ?? null) ? [] : [invalidField(path, value, 'field is immutable')]
 }

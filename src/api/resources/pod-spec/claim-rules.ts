@@ -52,8 +52,11 @@ export function checkModes(value: Json, path: string): readonly FieldError[] {
 }
 
 function checkSize(storage: string, path: string): readonly FieldError[] {
-  if (storage === '') return [requiredField(path)]
-  return parseQuantity(storage) > 0n ? [] : [invalidField(path, storage, 'must be greater than zero')]
+  return storage === '' ? [requiredField(path)] : checkPositiveAmount(storage, path)
+}
+
+export function checkPositiveAmount(amount: string, path: string): readonly FieldError[] {
+  return parseQuantity(amount || '0') > 0n ? [] : [invalidField(path, amount, 'must be greater than zero')]
 }
 
 function checkSourceKind(value: Json, path: string): readonly FieldError[] {

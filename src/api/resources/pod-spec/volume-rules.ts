@@ -17,7 +17,8 @@ import { descendingPath, unreservedPath, withoutBacksteps } from './path-rules.t
 import { resourceFieldRef } from './resource-field-rules.ts'
 
 const fileMode = between(0, 0o777, 'must be a number between 0 and 0777 (octal), both inclusive')
-export const partition = between(0, 255, 'must be between 0 and 255, inclusive')
+/** Checks a number of one byte, as those of partitions and logical units are. */
+export const byteNumber = between(0, 255, 'must be between 0 and 255, inclusive')
 export const hostPathTypes = [
   '',
   'BlockDevice',
@@ -73,11 +74,11 @@ const sourceRules: Readonly<Record<string, readonly Check[]>> = {
   emptyDir: [sizeLimit],
   hostPath: [required('path'), fields({ path: text(withoutBacksteps), type: oneOf(...hostPathTypes) })],
   gitRepo: [required('repository'), fields({ directory: text(descendingPath) })],
-  gcePersistentDisk: [required('pdName'), fields({ partition })],
-  awsElasticBlockStore: [required('volumeID'), fields({ partition })],
+  gcePersistentDisk: [required('pdName'), fields({ partition: byteNumber })],
+  awsElasticBlockStore: [required('volumeID'), fields({ partition: byteNumber })],
   secret: [required('secretName'), dataRules],
   nfs: [required('server', 'path'), fields({ path: absolutePath })],
-  iscsi: [required('targetPortal', 'iqn'), fields({ lun: partition })],
+  iscsi: [required('targetPortal', 'iqn'), fields({ lun: byteNumber })],
   glusterfs: [required('endpoints', 'path')],
   persistentVolumeClaim: [required('claimName')],
   rbd: [required('monitors', 'image')],

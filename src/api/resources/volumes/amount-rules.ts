@@ -7,7 +7,3 @@ export function checkBasicAmount(amount: string, path: string): readonly FieldEr
   if (thousandths > -1000n) return []
   return [invalidField(path, Number(thousandths / 1000n), 'must be a valid resource quantity')]
 }
-
-export function checkPositiveAmount(amount: string, path: string): readonly FieldError[] {
-  return parseQuantity(amount || '0') > 0n ? [] : [invalidField(path, amount, 'must be greater than zero')]
-}

@@ -3,7 +3,7 @@ import type { Json } from '../../../model/api-object.ts'
 import type { Dialect } from '../../../model/dialect.ts'
 import { parseQuantity } from '../../../model/quantity.ts'
 import { type ApiDocument, listAt, objectAt, textAt, valueAt, withMetadata } from '../../document.ts'
-import { exactlyOneOf, fields } from '../../schema/checks.ts'
+import { checkKept, exactlyOneOf, fields, repeatedItems, strictText } from '../../schema/checks.ts'
 import {
   duplicateField,
   type FieldError,
@@ -64,8 +64,8 @@ function csiDrivers({ groups }: Dialect): Resource {
       prepareForUpdate: (driver, old) => countChange(withLifecycleModes(driver), old),
       validate: ({ spec }) => driverRules(objectAt(spec), 'spec'),
       validateUpdate: (next, old) => [
-        ...immutable(next, old, 'attachRequired', 'spec.attachedRequired'),
-        ...immutable(next, old, 'volumeLifecycleModes', 'spec.volumeLifecycleModes'),
+        ...checkSpecKept(next, old, 'attachRequired', 'spec.attachedRequired'),
+        ...checkSpecKept(next, old, 'volumeLifecycleModes', 'spec.volumeLifecycleModes'),
       ],
     },
   })
@@ -102,22 +102,21 @@ const driverFields = fields({
 })
 
 function driverRules(spec: Json, path: string): readonly FieldError[] {
-  const audiences = new Set<string>()
+  const requests = listAt(spec, 'tokenRequests')
+  const repeated = repeatedItems(requests.map((request) => textAt(request, 'audience')))
   return [
     ...driverFields(spec, path),
-    ...listAt(spec, 'tokenRequests').flatMap((request, index) => {
-      const [audience, at] = [textAt(request, 'audience'), `${path}.tokenRequests[${index}]`]
-      const isRepeated = audiences.size === audiences.add(audience).size
-      return isRepeated ? [duplicateField(`${at}.audience`, audience)] : tokenSeconds(request, at)
+    ...requests.flatMap((request, index) => {
+      const at = `${path}.tokenRequests[${index}]`
+      return repeated.has(index)
+        ? [duplicateField(`${at}.audience`, textAt(request, 'audience'))]
+        : tokenSeconds(request, at)
     }),
   ]
 }
 
-function immutable(next: ApiDocument, old: ApiDocument, field: string, path: string): readonly FieldError[] {
-  const value = valueAt(next['spec'], field) ?? null
-  return isDeepStrictEqual(value, valueAt(old['spec'], field) ?? null)
-    ? []
-    : [invalidField(path, value, 'field is immutable')]
+function checkSpecKept(next: ApiDocument, old: ApiDocument, field: string, path: string): readonly FieldError[] {
+  return checkKept(valueAt(next['spec'], field), valueAt(old['spec'], field), path)
 }
 
 function storageCapacities({ groups }: Dialect): Resource {
@@ -139,11 +138,10 @@ function storageCapacities({ groups }: Dialect): Resource {
 }
 
 function validateCapacity({ nodeTopology, storageClassName, capacity }: ApiDocument): readonly FieldError[] {
-  const [name, amount] = [textAt(storageClassName), textAt(capacity)]
-  const why = checkDnsSubdomain(name)
+  const amount = textAt(capacity)
   return [
     ...validateLabelSelector(nodeTopology, 'nodeTopology'),
-    ...(why === undefined ? [] : [invalidField('storageClassName', name, why)]),
+    ...strictText(checkDnsSubdomain)(textAt(storageClassName), 'storageClassName'),
     ...(parseQuantity(amount || '0') < 0n
       ? [invalidField('capacity', amount, 'must be greater than or equal to 0')]
       : []),
@@ -151,9 +149,7 @@ function validateCapacity({ nodeTopology, storageClassName, capacity }: ApiDocum
 }
 
 function validateCapacityUpdate(next: ApiDocument, old: ApiDocument): readonly FieldError[] {
-  return ['nodeTopology', 'storageClassName']
-    .filter((field) => !isDeepStrictEqual(next[field] ?? null, old[field] ?? null))
-    .map((field) => invalidField(field, next[field] ?? null, 'field is immutable'))
+  return ['nodeTopology', 'storageClassName'].flatMap((field) => checkKept(next[field], old[field], field))
 }
 
 function attributesClasses({ groups, volumes }: Dialect): Resource {

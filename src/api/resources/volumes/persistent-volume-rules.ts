@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Json } from '../../../model/api-object.ts'
 import type { VolumeNames } from '../../../model/volume-names.ts'
 import { type ApiDocument, listAt, objectAt, textAt, valueAt, without } from '../../document.ts'
-import { fields, oneOf, text } from '../../schema/checks.ts'
+import { checkKept, fields, oneOf, text } from '../../schema/checks.ts'
 import {
   type FieldError,
   forbiddenField,
@@ -11,9 +11,9 @@ import {
   unsupportedField,
 } from '../../schema/field-error.ts'
 import { checkDnsSubdomain } from '../../schema/names.ts'
-import { checkModes, volumeModes } from '../pod-spec/claim-rules.ts'
+import { checkModes, checkPositiveAmount, volumeModes } from '../pod-spec/claim-rules.ts'
 import { nodeSelector } from '../pod-spec/scheduling-rules.ts'
-import { checkBasicAmount, checkPositiveAmount } from './amount-rules.ts'
+import { checkBasicAmount } from './amount-rules.ts'
 import { checkSource, sourceTypes } from './volume-source-rules.ts'
 
 /** Returns the errors of a PersistentVolume. */
@@ -83,10 +83,9 @@ function checkAttributesClass(spec: Json, path: string): readonly FieldError[] {
   const name = valueAt(spec, 'volumeAttributesClassName') ?? undefined
   if (name === undefined) return []
   const at = `${path}.volumeAttributesClassName`
-  const why = checkDnsSubdomain(textAt(name))
   return [
     ...(name === '' ? [requiredField(at, 'an empty string is disallowed')] : []),
-    ...(name !== '' && why !== undefined ? [invalidField(at, name, why)] : []),
+    ...text(checkDnsSubdomain)(name, at),
     ...((valueAt(spec, 'csi') ?? null) === null
       ? [requiredField(`${path}.csi`, 'has to be specified when using volumeAttributesClassName')]
       : []),
@@ -134,14 +133,13 @@ function isGiven(value: Json | undefined): boolean {
 export function validateVolumeUpdate(next: ApiDocument, old: ApiDocument): readonly FieldError[] {
   const [spec, oldSpec] = [objectAt(next['spec']), objectAt(old['spec'])]
   const affinity = oldSpec['nodeAffinity'] ?? null
-  const [mode, oldMode] = [textAt(spec, 'volumeMode'), textAt(oldSpec, 'volumeMode')]
   const hasLostClass =
     (oldSpec['volumeAttributesClassName'] ?? null) !== null && (spec['volumeAttributesClassName'] ?? null) === null
   return [
     ...(isSameSource(spec, oldSpec)
       ? []
       : [forbiddenField('spec.persistentvolumesource', 'spec.persistentvolumesource is immutable after creation')]),
-    ...(mode === oldMode ? [] : [invalidField('volumeMode', mode, 'field is immutable')]),
+    ...checkKept(textAt(spec, 'volumeMode'), textAt(oldSpec, 'volumeMode'), 'volumeMode'),
     ...(affinity === null || isDeepStrictEqual(spec['nodeAffinity'], affinity)
       ? []
       : [invalidField('nodeAffinity', spec['nodeAffinity'] ?? null, affinityRule)]),

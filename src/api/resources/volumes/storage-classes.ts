@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Json } from '../../../model/api-object.ts'
+import type { Json, JsonObject } from '../../../model/api-object.ts'
 import type { Dialect } from '../../../model/dialect.ts'
 import type { VolumeNames } from '../../../model/volume-names.ts'
 import { type ApiDocument, listAt, objectAt, textAt } from '../../document.ts'
-import { exactlyOneOf, oneOf } from '../../schema/checks.ts'
+import { checkKept, exactlyOneOf, oneOf, repeatedItems } from '../../schema/checks.ts'
 import {
   duplicateField,
   type FieldError,
@@ -69,16 +69,18 @@ export function checkProvisioner(name: string, path: string): readonly FieldErro
 }
 
 export function checkParameters(value: Json | undefined): readonly FieldError[] {
-  const parameters = Object.entries(objectAt(value))
-  if (parameters.length > maxParameters) return [tooLongField('parameters', maxParameters)]
-  const bytes = parameters.reduce(
-    (sum, [key, text]) => sum + Buffer.byteLength(key) + Buffer.byteLength(textAt(text)),
-    0,
-  )
+  const parameters = objectAt(value)
+  if (Object.keys(parameters).length > maxParameters) return [tooLongField('parameters', maxParameters)]
   return [
-    ...parameters.filter(([key]) => key === '').map(() => invalidField('parameters', '', 'field can not be empty.')),
-    ...(bytes > maxParameterBytes ? [tooLongField('parameters', maxParameterBytes)] : []),
+    ...(Object.hasOwn(parameters, '') ? [invalidField('parameters', '', 'field can not be empty.')] : []),
+    ...(textBytes(parameters) > maxParameterBytes ? [tooLongField('parameters', maxParameterBytes)] : []),
   ]
+}
+
+/** Returns the length of the keys and texts of a map in bytes. */
+export function textBytes(texts: JsonObject): number {
+  const lengths = Object.entries(texts).map(([key, text]) => Buffer.byteLength(key) + Buffer.byteLength(textAt(text)))
+  return lengths.reduce((sum, length) => sum + length, 0)
 }
 
 function checkTopologies(terms: readonly Json[]): readonly FieldError[] {
@@ -103,28 +105,21 @@ function valuesOf(expression: Json): readonly string[] {
 }
 
 function checkExpressions(expressions: readonly Json[], path: string): readonly FieldError[] {
-  const keys = new Set<string>()
+  const repeatedKeys = repeatedItems(expressions.map((expression) => textAt(expression, 'key')))
   return expressions.flatMap((expression, index) => {
-    const [key, values] = [textAt(expression, 'key'), listAt(expression, 'values')]
+    const key = textAt(expression, 'key')
+    const values = listAt(expression, 'values').map((value) => textAt(value))
     const at = `${path}[${index}]`
-    const isRepeated = keys.size === keys.add(key).size
     return [
       ...(values.length === 0 ? [requiredField(`${at}.values`)] : []),
-      ...repetitions(values).map((place) => duplicateField(`${at}.values[${place}]`, values[place] ?? '')),
+      ...[...repeatedItems(values)].map((place) => duplicateField(`${at}.values[${place}]`, values[place] ?? '')),
       ...qualifiedNameProblems(key).map((why) => invalidField(`${at}.key`, key, why)),
-      ...(isRepeated ? [duplicateField(`${at}.key`, key)] : []),
+      ...(repeatedKeys.has(index) ? [duplicateField(`${at}.key`, key)] : []),
     ]
   })
 }
 
-/** Returns the places of values that stand at an earlier place too. */
-function repetitions(values: readonly Json[]): readonly number[] {
-  const seen = new Set<Json>()
-  return values.flatMap((value, place) => (seen.size === seen.add(value).size ? [place] : []))
-}
-
 function validateUpdate(next: ApiDocument, old: ApiDocument): readonly FieldError[] {
-  const [mode, oldMode] = [textAt(next['volumeBindingMode']), textAt(old['volumeBindingMode'])]
   return [
     ...(isDeepStrictEqual(objectAt(next['parameters']), objectAt(old['parameters']))
       ? []
@@ -132,7 +127,7 @@ function validateUpdate(next: ApiDocument, old: ApiDocument): readonly FieldErro
     ...(['provisioner', 'reclaimPolicy'] as const)
       .filter((field) => textAt(next[field]) !== textAt(old[field]))
       .map((field) => forbiddenField(field, `updates to ${field} are forbidden.`)),
-    ...(mode === oldMode ? [] : [invalidField('volumeBindingMode', mode, 'field is immutable')]),
+    ...checkKept(textAt(next['volumeBindingMode']), textAt(old['volumeBindingMode']), 'volumeBindingMode'),
   ]
 }
 

@@ -1,13 +1,14 @@
-import { isDeepStrictEqual } from 'node:util'
 import type { Json } from '../../../model/api-object.ts'
 import type { Dialect } from '../../../model/dialect.ts'
 import { type ApiDocument, objectAt, textAt, valueAt } from '../../document.ts'
+import { checkKept, fields, required, strictText } from '../../schema/checks.ts'
 import { type FieldError, forbiddenField, invalidField, requiredField, tooLongField } from '../../schema/field-error.ts'
 import { checkDnsSubdomain } from '../../schema/names.ts'
 import { checkDriverName } from '../csi-nodes.ts'
 import { defineKind } from '../define-kind.ts'
 import { column, type Resource } from '../resource.ts'
 import { validateInlineVolume } from './persistent-volume-rules.ts'
+import { textBytes } from './storage-classes.ts'
 
 const maxMetadataBytes = 256 * 1024
 const maxMessageBytes = 1024
@@ -36,19 +37,16 @@ export function volumeAttachments({ groups }: Dialect): Resource {
         ...validateAttachment(attachment),
         ...(old === undefined ? validateNewAttachment(attachment) : []),
       ],
-      validateUpdate: ({ spec }, old) =>
-        isDeepStrictEqual(spec, old['spec']) ? [] : [invalidField('spec', spec ?? null, 'field is immutable')],
+      validateUpdate: ({ spec }, old) => checkKept(spec, old['spec'], 'spec'),
     },
   })
 }
 
 function validateAttachment({ spec, status }: ApiDocument): readonly FieldError[] {
-  const [attacher, node] = [textAt(spec, 'attacher'), textAt(spec, 'nodeName')]
-  const why = checkDnsSubdomain(node)
   return [
-    ...(attacher === '' ? [requiredField('spec.attacher')] : []),
+    ...required('attacher')(spec ?? null, 'spec'),
     ...checkSource(objectAt(spec, 'source'), 'spec.source'),
-    ...(why === undefined ? [] : [invalidField('spec.nodeName', node, why)]),
+    ...strictText(checkDnsSubdomain)(textAt(spec, 'nodeName'), 'spec.nodeName'),
     ...checkStatus(objectAt(status), 'status'),
   ]
 }
@@ -67,8 +65,7 @@ function checkSource(source: Json, path: string): readonly FieldError[] {
 }
 
 function checkStatus(status: Json, path: string): readonly FieldError[] {
-  const metadata = Object.entries(objectAt(status, 'attachmentMetadata'))
-  const bytes = metadata.reduce((sum, [key, text]) => sum + Buffer.byteLength(key) + Buffer.byteLength(textAt(text)), 0)
+  const bytes = textBytes(objectAt(status, 'attachmentMetadata'))
   return [
     ...(bytes > maxMetadataBytes ? [tooLongField(`${path}.attachmentMetadata`, maxMetadataBytes)] : []),
     ...['attachError', 'detachError'].flatMap((field) => checkError(objectAt(status, field), `${path}.${field}`)),
@@ -88,10 +85,8 @@ function checkError(error: Json, path: string): readonly FieldError[] {
 }
 
 function validateNewAttachment({ spec }: ApiDocument): readonly FieldError[] {
-  const name = valueAt(spec, 'source', 'persistentVolumeName')
-  const why = typeof name === 'string' ? checkDnsSubdomain(name) : undefined
   return [
     ...checkDriverName(textAt(spec, 'attacher'), 'spec.attacher'),
-    ...(why === undefined ? [] : [invalidField('spec.source.persistentVolumeName', name, why)]),
+    ...fields({ persistentVolumeName: strictText(checkDnsSubdomain) })(objectAt(spec, 'source'), 'spec.source'),
   ]
 }

@@ -3,6 +3,7 @@ import type { Json, JsonObject } from '../../../model/api-object.ts'
 import { parseQuantity } from '../../../model/quantity.ts'
 import type { VolumeNames } from '../../../model/volume-names.ts'
 import { type ApiDocument, objectAt, textAt, valueAt, without } from '../../document.ts'
+import { checkKept } from '../../schema/checks.ts'
 import { type FieldError, forbiddenField, invalidField, unsupportedField } from '../../schema/field-error.ts'
 import { qualifiedNameProblems } from '../../schema/metadata-rules.ts'
 import { comparableAmounts } from '../comparable-amounts.ts'
@@ -15,7 +16,6 @@ const immutable =
 /** Returns the errors of an update: a claim changes only by its binding, and once bound in size and attributes. */
 export function validateClaimUpdate(next: ApiDocument, old: ApiDocument, names: VolumeNames): readonly FieldError[] {
   const isBound = textAt(next['status'], 'phase') === 'Bound'
-  const [mode, oldMode] = [textAt(next['spec'], 'volumeMode'), textAt(old['spec'], 'volumeMode')]
   const [annotation, oldAnnotation] = [next, old].map(({ metadata }) => metadata.annotations?.[names.storageClass])
   const isMoved = movesClass(next, old, names)
   const kept = {
@@ -29,7 +29,7 @@ export function validateClaimUpdate(next: ApiDocument, old: ApiDocument, names: 
       : [invalidField(`metadata.annotations.${names.storageClass}`, annotation ?? '', 'field is immutable')]),
     ...(isDeepStrictEqual(spec, oldSpec) ? [] : [forbiddenField('spec', immutable)]),
     ...checkShrinking(next, old),
-    ...(mode === oldMode ? [] : [invalidField('volumeMode', mode, 'field is immutable')]),
+    ...checkKept(textAt(next['spec'], 'volumeMode'), textAt(old['spec'], 'volumeMode'), 'volumeMode'),
     ...checkAttributesClass(next, old),
   ]
 }

@@ -1,6 +1,6 @@
 import type { Json } from '../../../model/api-object.ts'
 import { listAt, objectAt, textAt, valueAt } from '../../document.ts'
-import { between, type Check, fields, oneOf, required, text } from '../../schema/checks.ts'
+import { type Check, fields, oneOf, required, text } from '../../schema/checks.ts'
 import {
   type FieldError,
   forbiddenField,
@@ -11,9 +11,8 @@ import {
 import { checkDnsLabel, checkDnsSubdomain } from '../../schema/names.ts'
 import { checkDriverName } from '../csi-nodes.ts'
 import { withoutBacksteps } from '../pod-spec/path-rules.ts'
-import { absolutePath, hostPathTypes, partition } from '../pod-spec/volume-rules.ts'
+import { absolutePath, byteNumber, hostPathTypes } from '../pod-spec/volume-rules.ts'
 
-const lun = between(0, 255, 'must be between 0 and 255, inclusive')
 const path = fields({ path: text(withoutBacksteps) })
 const namespacedSecret = required('name', 'namespace')
 const storageOs = fields({ volumeName: text(checkDnsLabel), volumeNamespace: text(checkDnsLabel) })
@@ -21,8 +20,11 @@ const storageOs = fields({ volumeName: text(checkDnsLabel), volumeNamespace: tex
 /** The checks of the types of a PersistentVolume, in the order in which Kubernetes looks for them. */
 const sourceRules: Readonly<Record<string, readonly Check[]>> = {
   hostPath: [required('path'), path, fields({ type: oneOf(...hostPathTypes) })],
-  gcePersistentDisk: [under('persistentDisk', required('pdName')), under('persistentDisk', fields({ partition }))],
-  awsElasticBlockStore: [required('volumeID'), fields({ partition })],
+  gcePersistentDisk: [
+    under('persistentDisk', required('pdName')),
+    under('persistentDisk', fields({ partition: byteNumber })),
+  ],
+  awsElasticBlockStore: [required('volumeID'), fields({ partition: byteNumber })],
   glusterfs: [required('endpoints', 'path'), endpointsNamespace],
   flocker: [oneDataset],
   nfs: [required('server', 'path'), strictAbsolutePath],
@@ -135,7 +137,7 @@ function iscsiTarget(value: Json, at: string): readonly FieldError[] {
   return [
     ...(iqn === '' ? [requiredField(`${at}.iqn`)] : []),
     ...(iqn === '' || isTargetName(iqn) ? [] : [invalidField(`${at}.iqn`, iqn, 'must be valid format')]),
-    ...lun(valueAt(value, 'lun') ?? 0, `${at}.lun`),
+    ...byteNumber(valueAt(value, 'lun') ?? 0, `${at}.lun`),
     ...(needsSecret && secret === null ? [requiredField(`${at}.secretRef`)] : []),
     ...(secret === null ? [] : required('name')(secret, `${at}.secretRef`)),
     ...(typeof initiator !== 'string' || isTargetName(initiator)
@@ -155,7 +157,7 @@ function fibreTargets(value: Json, at: string): readonly FieldError[] {
     ...(names.length > 0 && unit === undefined
       ? [requiredField(`${at}.lun`, 'lun is required if targetWWNs is specified')]
       : []),
-    ...(names.length > 0 && unit !== undefined ? lun(unit, `${at}.lun`) : []),
+    ...(names.length > 0 && unit !== undefined ? byteNumber(unit, `${at}.lun`) : []),
   ]
 }
 
