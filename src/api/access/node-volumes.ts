@@ -1,4 +1,4 @@
-import type { Json } from '../../model/api-object.ts'
+import type { JsonObject } from '../../model/api-object.ts'
 import { type ApiDocument, isJsonObject, objectAt, textAt } from '../document.ts'
 
 /** Indexes which claim has which PersistentVolume, and which Secrets the volume needs. A node may read those of its pods. */
@@ -7,13 +7,10 @@ export class ClaimedVolumes {
 
   /** Records a volume by its name; undefined means deleted. A claim is `namespace/name`. */
   set(name: string, volume: ApiDocument | undefined): void {
-    const claim = volume === undefined ? {} : objectAt(volume['spec'], 'claimRef')
-    if (volume === undefined || textAt(claim, 'name') === '') this.#volumes.delete(name)
-    else {
-      const namespace = textAt(claim, 'namespace')
-      const secrets = new Set(secretsOf(objectAt(volume['spec']), namespace))
-      this.#volumes.set(name, { claim: `${namespace}/${textAt(claim, 'name')}`, secrets })
-    }
+    const spec = objectAt(volume?.['spec'])
+    const [namespace, claim] = [textAt(spec, 'claimRef', 'namespace'), textAt(spec, 'claimRef', 'name')]
+    if (claim === '') this.#volumes.delete(name)
+    else this.#volumes.set(name, { claim: `${namespace}/${claim}`, secrets: new Set(secretsOf(spec, namespace)) })
   }
 
   claimOf(name: string): string | undefined {
@@ -30,17 +27,19 @@ export class ClaimedVolumes {
 }
 
 /** Returns the Secrets of the source of a volume; a reference without a namespace is to that of the claim. */
-function secretsOf(spec: Json, claimNamespace: string): readonly string[] {
-  const sources = Object.values(objectAt(spec)).filter(isJsonObject)
-  const azure = sources.flatMap((source) => {
-    const name = textAt(source, 'secretName')
-    return name === '' ? [] : [`${textAt(source, 'secretNamespace') || claimNamespace}/${name}`]
-  })
-  const references = sources.flatMap((source) =>
-    Object.entries(source).flatMap(([field, value]) => (/secretRef$/i.test(field) ? [value ?? null] : [])),
-  )
-  const named = references.filter((each) => textAt(each, 'name') !== '')
-  return [...azure, ...named.map((each) => `${textAt(each, 'namespace') || claimNamespace}/${textAt(each, 'name')}`)]
+function secretsOf(spec: JsonObject, claimNamespace: string): readonly string[] {
+  const references = Object.values(spec)
+    .filter(isJsonObject)
+    .flatMap((source) => [
+      // An Azure file names its Secret by two fields of its own.
+      { name: source['secretName'], namespace: source['secretNamespace'] },
+      ...Object.keys(source)
+        .filter((field) => /secretRef$/i.test(field))
+        .map((field) => source[field]),
+    ])
+  return references
+    .filter((each) => textAt(each, 'name') !== '')
+    .map((each) => `${textAt(each, 'namespace') || claimNamespace}/${textAt(each, 'name')}`)
 }
 
 /** Indexes the nodes that volumes are attached to. */
