@@ -81,11 +81,17 @@ function number32(value: number): Buffer {
   return bytes
 }
 
+/** A data frame of which `left` bytes have not come. */
+interface OpenFrame {
+  readonly stream: number
+  readonly endsStream: boolean
+  left: number
+}
+
 /** Cuts what a server sends into frames. The bytes of a long data frame are given on as they come. */
 export class SpdyFrameReader {
   #rest: Buffer = Buffer.alloc(0)
-  /** The data frame that is being read. */
-  #open: { readonly stream: number; readonly endsStream: boolean; left: number } | undefined;
+  #open: OpenFrame | undefined;
 
   /** Returns the frames that are complete with this chunk, and the part of a data frame. Throws BackendError. */
   *read(chunk: Buffer): Generator<SpdyFrame> {
@@ -112,7 +118,7 @@ export class SpdyFrameReader {
     return controlOf(first & 0xffff, this.#take(headBytes + length).subarray(headBytes))
   }
 
-  #data(open: { readonly stream: number; readonly endsStream: boolean; left: number }): SpdyFrame | undefined {
+  #data(open: OpenFrame): SpdyFrame | undefined {
     if (this.#rest.length === 0 && open.left > 0) return undefined
     const bytes = this.#take(Math.min(open.left, this.#rest.length))
     open.left -= bytes.length

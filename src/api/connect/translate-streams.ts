@@ -19,6 +19,9 @@ const closeChannel = 255
 
 type StreamName = keyof typeof channels
 
+/** The streams that the client writes; the kubelet writes the others. */
+const inputs: readonly StreamName[] = ['stdin', 'resize']
+
 /** The longest status that a kubelet's error stream may have. */
 const maxStatusBytes = 1024 * 1024
 
@@ -68,7 +71,7 @@ class Translation {
     this.#webSocket = webSocket
     this.#socket = socket
     this.#names = names
-    this.#running = new Set(names.filter((name) => name !== 'stdin' && name !== 'resize'))
+    this.#running = new Set(names.filter((name) => !inputs.includes(name)))
   }
 
   /** Resolves when the WebSocket is closed. */
@@ -76,7 +79,7 @@ class Translation {
     const closed = new Promise<void>((resolve) => this.#webSocket.once('close', () => resolve()))
     this.#socket.write(openStreams(this.#names.map((streamtype) => ({ streamtype }))))
     this.#webSocket.on('message', (message: Buffer) => this.#onMessage(message))
-    const first = (['stdout', 'stderr', 'error'] as const).find((name) => this.#running.has(name)) ?? 'error'
+    const first = (['stdout', 'stderr'] as const).find((name) => this.#running.has(name)) ?? 'error'
     try {
       // An empty message says that the connection stands.
       await this.#send(first, Buffer.alloc(0))
@@ -95,7 +98,7 @@ class Translation {
   #onMessage(message: Buffer): void {
     const isEnd = message[0] === closeChannel
     const channel = message[isEnd ? 1 : 0]
-    const name = (['stdin', 'resize'] as const).find((each) => channels[each] === channel)
+    const name = inputs.find((each) => channels[each] === channel)
     const index = name === undefined ? -1 : this.#names.indexOf(name)
     if (index < 0 || this.#running.size === 0 || !this.#socket.writable) return
     const bytes = isEnd ? Buffer.alloc(0) : message.subarray(1)
