@@ -107,7 +107,7 @@ function checkMountOptions({ metadata, spec }: ApiDocument, { mountOptions }: Vo
 export function validateInlineVolume(spec: Json, path: string): readonly FieldError[] {
   const inline = 'in the context of inline volumes'
   const forbidden = ['claimRef', 'capacity', 'nodeAffinity', 'storageClassName']
-    .filter((field) => isGiven(valueAt(spec, field)))
+    .filter((field) => isFilled(valueAt(spec, field)))
     .map((field) => forbiddenField(`${path}.${field}`, `may not be specified ${inline}`))
   const [policy, mode] = [textAt(spec, 'persistentVolumeReclaimPolicy'), textAt(spec, 'volumeMode')]
   return [
@@ -125,7 +125,8 @@ export function validateInlineVolume(spec: Json, path: string): readonly FieldEr
   ]
 }
 
-function isGiven(value: Json | undefined): boolean {
+/** Checks for a value that says something: an empty text or object does not. */
+function isFilled(value: Json | undefined): boolean {
   return value !== undefined && value !== null && value !== '' && !isDeepStrictEqual(value, {})
 }
 
@@ -155,7 +156,7 @@ const affinityRule = 'field is immutable, except for updating from beta label to
 function isSameSource(spec: Json, oldSpec: Json): boolean {
   const [types, oldTypes] = [sourceTypes(spec), sourceTypes(oldSpec)]
   if (!isDeepStrictEqual(types, oldTypes)) return false
-  const addsSecret = !isGiven(valueAt(oldSpec, 'csi', 'controllerExpandSecretRef'))
+  const addsSecret = !isFilled(valueAt(oldSpec, 'csi', 'controllerExpandSecretRef'))
   const sourceOf = (from: Json, type: string) =>
     type === 'csi' && addsSecret ? without(objectAt(from, type), 'controllerExpandSecretRef') : objectAt(from, type)
   return types.every((type) => isDeepStrictEqual(sourceOf(spec, type), sourceOf(oldSpec, type)))
