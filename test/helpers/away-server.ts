@@ -3,7 +3,7 @@ import { checkoutLauncher } from './program.ts'
 import type { RealCluster } from './real-cluster.ts'
 import { untilAsync } from './until.ts'
 
-const ownPort = '6443'
+export const ownPort = '6443'
 /** An address that agents and kubelets of the cluster do not know. */
 export const hiddenPort = '6444'
 const readyMs = 180_000
@@ -34,12 +34,12 @@ export class AwayServer {
     await this.#cluster.run('kill', '-KILL', await this.#pidOf(this.#nameOfServer))
   }
 
-  async start(port = ownPort): Promise<void> {
+  async start(port = ownPort, withinMs = readyMs): Promise<void> {
     const command = this.#commands.at(-1) ?? []
     const at = command.indexOf('--secure-port') + 1
     await this.#run('server-again', command.with(at, port))
     const isReady = () => this.kubectl(port, 'get', '--raw', '/readyz').then(isDone, isNotDone)
-    await untilAsync(`the API server is ready at port ${port}`, isReady, readyMs)
+    await untilAsync(`the API server is ready at port ${port}`, isReady, withinMs)
   }
 
   kubectl(port: string, ...args: readonly string[]): Promise<string> {

@@ -2,9 +2,8 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { runProgram } from '../../../src/host/index.ts'
-import { findFreePort } from '../../helpers/free-port.ts'
-import { HollowKubelet } from './hollow-kubelet.ts'
-import { type ClientsServer, missingPrograms, programFile, startServer } from './programs.ts'
+import { startHollowCluster } from './hollow-kubelet.ts'
+import { type ClientsServer, missingPrograms, programFile } from './programs.ts'
 
 const chart = join(import.meta.dirname, 'chart')
 const script = join(import.meta.dirname, 'helm-sdk/release.py')
@@ -13,10 +12,7 @@ describe("Helm's Go SDK, from another program", { skip: missingPrograms('helm-sd
   const stack = new AsyncDisposableStack()
   let server: ClientsServer
   before(async () => {
-    const ports = [`--controller-manager-port=${await findFreePort()}`, `--scheduler-port=${await findFreePort()}`]
-    server = stack.use(await startServer('api,controllers,scheduler', ports))
-    const kubelet = stack.use(new HollowKubelet(server.admin, ['node-1', 'node-2']))
-    await kubelet.start()
+    server = await startHollowCluster(stack, ['node-1', 'node-2'])
   })
   after(() => stack.disposeAsync())
 

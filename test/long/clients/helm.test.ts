@@ -2,9 +2,8 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { ExecError, runProgram } from '../../../src/host/index.ts'
-import { findFreePort } from '../../helpers/free-port.ts'
-import { HollowKubelet } from './hollow-kubelet.ts'
-import { type ClientsServer, missingPrograms, programFile, startServer } from './programs.ts'
+import { startHollowCluster } from './hollow-kubelet.ts'
+import { type ClientsServer, missingPrograms, programFile } from './programs.ts'
 
 const chart = join(import.meta.dirname, 'chart')
 const timeoutMs = 180_000
@@ -52,10 +51,7 @@ for (const program of ['helm', 'helm-4']) {
       helm('upgrade', release, chart, '--wait', '--timeout', '2m', ...values.flatMap((value) => ['--set', value]))
 
     before(async () => {
-      const ports = [`--controller-manager-port=${await findFreePort()}`, `--scheduler-port=${await findFreePort()}`]
-      server = stack.use(await startServer('api,controllers,scheduler', ports))
-      const kubelet = stack.use(new HollowKubelet(server.admin, ['node-1', 'node-2']))
-      await kubelet.start()
+      server = await startHollowCluster(stack, ['node-1', 'node-2'])
     })
     after(() => stack.disposeAsync())
 

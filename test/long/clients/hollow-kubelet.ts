@@ -1,5 +1,7 @@
 import { Periodic } from '../../../src/loop/periodic.ts'
 import type { AdminConnection } from '../../helpers/admin-connection.ts'
+import { findFreePort } from '../../helpers/free-port.ts'
+import { type ClientsServer, startServer } from './programs.ts'
 
 const beatMs = 1_000
 const quantities = { cpu: '4', memory: '8Gi', pods: '110' }
@@ -67,4 +69,15 @@ export class HollowKubelet implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#beat.stop({ signal: AbortSignal.timeout(5_000) })
   }
+}
+
+/** Starts a server with controllers and scheduler, and Nodes whose pods run at once. The stack ends both. */
+export async function startHollowCluster(
+  stack: AsyncDisposableStack,
+  nodes: readonly string[],
+): Promise<ClientsServer> {
+  const ports = [`--controller-manager-port=${await findFreePort()}`, `--scheduler-port=${await findFreePort()}`]
+  const server = stack.use(await startServer('api,controllers,scheduler', ports))
+  await stack.use(new HollowKubelet(server.admin, nodes)).start()
+  return server
 }

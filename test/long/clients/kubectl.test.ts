@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { runProgram } from '../../../src/host/index.ts'
-import { findFreePort } from '../../helpers/free-port.ts'
-import { HollowKubelet } from './hollow-kubelet.ts'
-import { type ClientsServer, missingPrograms, programFile, startServer } from './programs.ts'
+import { startHollowCluster } from './hollow-kubelet.ts'
+import { type ClientsServer, missingPrograms, programFile } from './programs.ts'
 
 const labels = { app: 'web' }
 const objects = [
@@ -68,10 +67,7 @@ describe('the newest kubectl', { skip: missingPrograms('kubectl-1.37') }, () => 
   const stack = new AsyncDisposableStack()
   let server: ClientsServer
   before(async () => {
-    const ports = [`--controller-manager-port=${await findFreePort()}`, `--scheduler-port=${await findFreePort()}`]
-    server = stack.use(await startServer('api,controllers,scheduler', ports))
-    const kubelet = stack.use(new HollowKubelet(server.admin, ['node-1', 'node-2']))
-    await kubelet.start()
+    server = await startHollowCluster(stack, ['node-1', 'node-2'])
     await server.admin.call('POST', '/api/v1/namespaces/default/secrets', { metadata: { name: 's' } })
   })
   after(() => stack.disposeAsync())

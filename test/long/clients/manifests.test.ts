@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { after, before, describe, test } from 'node:test'
-import { findFreePort } from '../../helpers/free-port.ts'
 import { untilAsync } from '../../helpers/until.ts'
-import { HollowKubelet } from './hollow-kubelet.ts'
-import { type ClientsServer, kubectl, sourceFile, startServer } from './programs.ts'
+import { startHollowCluster } from './hollow-kubelet.ts'
+import { type ClientsServer, kubectl, sourceFile } from './programs.ts'
 
 interface Installation {
   readonly name: string
@@ -28,11 +27,8 @@ describe('manifests of other projects', {
   const stack = new AsyncDisposableStack()
   let server: ClientsServer
   before(async () => {
-    const ports = [`--controller-manager-port=${await findFreePort()}`, `--scheduler-port=${await findFreePort()}`]
-    server = stack.use(await startServer('api,controllers,scheduler', ports))
     const nodes = ['node-1', 'node-2', 'node-3']
-    const kubelet = stack.use(new HollowKubelet(server.admin, nodes))
-    await kubelet.start()
+    server = await startHollowCluster(stack, nodes)
     for (const node of nodes) await kubectl(server, ['label', 'node', node, 'kubernetes.io/os=linux'])
     await kubectl(server, ['create', 'namespace', 'argocd'])
   })

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { buildArchive, writeManifest } from '../../helpers/agent-manifest.ts'
-import { AwayServer } from '../../helpers/away-server.ts'
+import { AwayServer, ownPort } from '../../helpers/away-server.ts'
 import { skipReason } from '../../helpers/netns.ts'
 import { missingCluster, RealCluster } from '../../helpers/real-cluster.ts'
 import { untilAsync } from '../../helpers/until.ts'
@@ -64,7 +64,7 @@ describe('an agent of the DaemonSet whose token lives ten minutes', { skip }, ()
     const server = new AwayServer(cluster, 'platnet')
     await server.learn()
     await server.kill()
-    await server.start()
+    await server.start(ownPort, 60_000)
   }
 
   before(async () => {
