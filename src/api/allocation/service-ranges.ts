@@ -1,7 +1,7 @@
 import { type Cidr, cidrContains, hostCidr, type IpFamily, ipFamily, parseIp } from '../../model/ip.ts'
 import { type ApiDocument, listAt, textAt } from '../document.ts'
 import { collectionPrefix } from '../resources/keys.ts'
-import { readDocument } from '../resources/read-document.ts'
+import { readDocument, readDocuments } from '../resources/read-document.ts'
 import type { CoWrites, Transition } from '../resources/resource.ts'
 import { allCidrs, readyCidrs } from '../resources/service-cidrs.ts'
 import { forbidden } from '../status.ts'
@@ -9,12 +9,13 @@ import type { Store } from '../store/index.ts'
 import { keepReading } from '../store/kept-reading.ts'
 import { addressPrefix } from './pools.ts'
 
-const serviceCidrPrefix = collectionPrefix({ plural: 'servicecidrs' }, undefined)
+const serviceCidrs = { plural: 'servicecidrs' }
+const serviceCidrPrefix = collectionPrefix(serviceCidrs, undefined)
 const nothing: CoWrites = { writes: [], errors: [] }
 
 /** Returns the networks of every ready ServiceCIDR, `default` first: its first family is the cluster's primary family. */
 export const readServiceRanges = keepReading(serviceCidrPrefix, async (store): Promise<readonly Cidr[]> => {
-  const documents = (await readServiceCidrs(store)).toSorted((a, b) => rankOf(a) - rankOf(b))
+  const documents = (await readDocuments(store, serviceCidrs, undefined)).toSorted((a, b) => rankOf(a) - rankOf(b))
   return [...new Set(documents.flatMap(readyCidrs))]
 })
 
@@ -26,17 +27,14 @@ function rankOf({ metadata }: ApiDocument): number {
   return metadata.name === 'default' ? 0 : 1
 }
 
-async function readServiceCidrs(store: Store): Promise<readonly ApiDocument[]> {
-  const { entries } = await store.range(serviceCidrPrefix)
-  return entries.map(({ value }) => JSON.parse(value) as ApiDocument)
-}
-
 /** Refuses to delete a range while an address of it is held that no other range contains (until the controller of issue 4 waits for that). */
 export function guardServiceCidr(store: Store, group: string) {
   return async ({ old, next }: Transition): Promise<CoWrites> => {
     if (old === undefined || next !== undefined) return nothing
     const name = old.metadata.name ?? ''
-    const others = (await readServiceCidrs(store)).filter(({ metadata }) => metadata.name !== name).flatMap(allCidrs)
+    const others = (await readDocuments(store, serviceCidrs, undefined))
+      .filter(({ metadata }) => metadata.name !== name)
+      .flatMap(allCidrs)
     const { entries } = await store.range(addressPrefix)
     const stranded = entries
       .map(({ key }) => key.slice(addressPrefix.length))

@@ -4,8 +4,8 @@ import { type FieldError, requiredField } from '../schema/field-error.ts'
 import type { Store } from '../store/index.ts'
 import { defineKind } from './define-kind.ts'
 import { validateClassAnnotation, validateIngress } from './ingress-validation.ts'
-import { collectionPrefix } from './keys.ts'
 import { validateLoadBalancer } from './load-balancer-status.ts'
+import { readDocuments } from './read-document.ts'
 import { type CoWrites, column, type Resource, type Transition } from './resource.ts'
 
 /** The kind Ingress. Admission fills in the default class from the store where a new Ingress names none, and refuses it where there are several. */
@@ -52,9 +52,9 @@ async function chooseClass({ old, next }: Transition, dialect: Dialect, store: S
 
 /** Returns the names of the classes that are marked as default. */
 async function findDefaultClasses({ annotations }: Dialect, store: Store): Promise<readonly string[]> {
-  const { entries } = await store.range(collectionPrefix({ plural: 'ingressclasses' }, undefined))
-  return entries
-    .map(({ value }) => (JSON.parse(value) as ApiDocument).metadata)
+  const classes = await readDocuments(store, { plural: 'ingressclasses' }, undefined)
+  return classes
+    .map(({ metadata }) => metadata)
     .filter((metadata) => metadata.annotations?.[annotations.defaultIngressClass] === 'true')
     .flatMap(({ name }) => name ?? [])
     .toSorted()

@@ -3,8 +3,9 @@ import { matchesLabels, readLabelSelector } from '../../model/selector.ts'
 import { type ApiDocument, isJsonObject, listAt, objectAt, textAt, valueAt } from '../document.ts'
 import type { Answer, DeleteOptions, ItemTarget } from '../request/request.ts'
 import { isPodReady } from '../resources/disruption-budgets.ts'
-import { collectionPrefix, storeKey } from '../resources/keys.ts'
+import { storeKey } from '../resources/keys.ts'
 import { evictions } from '../resources/pod-actions.ts'
+import { readDocuments } from '../resources/read-document.ts'
 import { parseStored } from '../resources/stored-text.ts'
 import { forbidden, internalError, notFound, renderSuccess, StatusError } from '../status.ts'
 import { acceptAction } from './accept-document.ts'
@@ -58,14 +59,12 @@ async function findBudget(
   { namespace }: ItemTarget,
   { metadata }: ApiDocument,
 ): Promise<ApiDocument | undefined> {
-  const { entries } = await store.range(collectionPrefix(budgets, namespace))
-  const found = entries
-    .map(({ value }) => JSON.parse(value) as ApiDocument)
-    .filter(({ spec }) => {
-      const selector = valueAt(spec, 'selector')
-      const requirements = isJsonObject(selector) ? readLabelSelector(selector) : undefined
-      return requirements !== undefined && matchesLabels(requirements, metadata.labels)
-    })
+  const all = await readDocuments(store, budgets, namespace)
+  const found = all.filter(({ spec }) => {
+    const selector = valueAt(spec, 'selector')
+    const requirements = isJsonObject(selector) ? readLabelSelector(selector) : undefined
+    return requirements !== undefined && matchesLabels(requirements, metadata.labels)
+  })
   if (found.length > 1)
     throw internalError(
       'This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.',

@@ -17,7 +17,7 @@ import type { Store } from '../../store/index.ts'
 import { keepReading } from '../../store/kept-reading.ts'
 import { defineKind } from '../define-kind.ts'
 import { collectionPrefix } from '../keys.ts'
-import { readDocument } from '../read-document.ts'
+import { readDocument, readDocuments } from '../read-document.ts'
 import { column, type Resource } from '../resource.ts'
 
 const maxParameters = 512
@@ -133,10 +133,9 @@ function validateUpdate(next: ApiDocument, old: ApiDocument): readonly FieldErro
 
 const collection = { plural: 'storageclasses' }
 
-const readClasses = keepReading(collectionPrefix(collection, undefined), async (store) => {
-  const { entries } = await store.range(collectionPrefix(collection, undefined))
-  return entries.map(({ value }) => JSON.parse(value) as ApiDocument)
-})
+const readClasses = keepReading(collectionPrefix(collection, undefined), (store) =>
+  readDocuments(store, collection, undefined),
+)
 
 /** Returns the name of the class of claims that name none: of several, the newest. */
 export async function findDefaultStorageClass(store: Store, names: VolumeNames): Promise<string | undefined> {
