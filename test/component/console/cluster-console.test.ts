@@ -9,6 +9,7 @@ import { readStream } from '../../helpers/event-stream.ts'
 import { findFreePort } from '../../helpers/free-port.ts'
 import { httpGet } from '../../helpers/http-get.ts'
 import { PlatnetServer } from '../../helpers/platnet-server.ts'
+import { untilAsync } from '../../helpers/until.ts'
 
 const core = (resource: string) => ({ resource: { group: '', version: 'v1', resource } })
 
@@ -37,6 +38,12 @@ test('The console of a server shows its Services, Nodes, Events and policies, an
     },
   )
 
+  const listens = () =>
+    httpGet({ host: '127.0.0.1', port: consolePort, path: '/console/' }).then(
+      () => true,
+      () => false,
+    )
+  await untilAsync('the console listens, which it does after the API', listens)
   const stream = await readStream(consolePort, '/console/api/stream')
   context.after(() => stream.close())
   const document = (name: string) => async () => {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { inspect } from 'node:util'
 import fc from 'fast-check'
 import * as fields from '../../../../src/node/state/fields.ts'
 import type { Field } from '../../../../src/node/state/problem.ts'
@@ -40,7 +41,7 @@ describe('the quick reader of a field', () => {
           const quick = field.quick?.(value)
           if (quick === undefined) return
           const judged = field.schema.safeParse(value)
-          assert.ok(judged.success, String(value))
+          assert.ok(judged.success, inspect(value))
           assert.deepEqual(quick, judged.data)
         }),
         { numRuns: 500 },
