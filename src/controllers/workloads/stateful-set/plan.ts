@@ -3,7 +3,7 @@ import type { Json, JsonObject } from '../../../model/api-object.ts'
 import { claimChildren, controllerOf } from '../../objects/claim.ts'
 import { type PodTemplate, templateSchema } from '../../objects/parts.ts'
 import { isAvailable, isFinished, isReady, nextAvailableInMs, type Pod } from '../../objects/pod.ts'
-import { podsResource, type Write } from '../../objects/writes.ts'
+import { nameOf, podsResource, type Write } from '../../objects/writes.ts'
 import { appsVersion, statefulSetsResource } from '../kinds.ts'
 import type { Plan } from '../plan.ts'
 import { deletePod } from '../replica-set/plan.ts'
@@ -44,7 +44,8 @@ export function planStatefulSet(view: StatefulSetView): Plan {
   const limit = { revisionHistoryLimit: set.spec.revisionHistoryLimit, inUse, hashLabel: labels.revision }
   const update = planRevisions(owner, set.spec.template, history, limit)
   const rollout = rolloutOf({ ...view, revisions: history }, claim.mine, update.name)
-  const steps = set.metadata.deletionTimestamp === undefined ? [...keptClaims(rollout), ...stepWrites(rollout)] : []
+  const isLeaving = set.metadata.deletionTimestamp !== undefined
+  const steps = isLeaving ? [] : [...identityWrites(rollout), ...keptClaims(rollout), ...stepWrites(rollout)]
   const status = statusWrites(statefulSetsResource, owner, statusOf(rollout) as unknown as JsonObject)
   return {
     writes: [...claim.writes, ...update.writes, ...steps, ...status],
@@ -52,14 +53,18 @@ export function planStatefulSet(view: StatefulSetView): Plan {
   }
 }
 
+/** How many pods one pass creates at most. The next pass follows when these are in the cache. */
+const burst = 500
+
 interface StatefulRollout {
   readonly set: StatefulSet
   readonly findClaim: FindClaim
   readonly labels: StatefulSetLabels
   /** The present pods by ordinal. */
   readonly byOrdinal: ReadonlyMap<number, Pod>
-  /** The wanted ordinals, ascending. */
-  readonly ordinals: readonly number[]
+  /** The wanted ordinals: from `first` to the one before `end`. There may be billions. */
+  readonly first: number
+  readonly end: number
   /** The pods with other ordinals, the highest first. */
   readonly surplus: readonly Pod[]
   /** The highest ordinal of a pod that does not have the update revision; -1 without one. */
@@ -80,10 +85,10 @@ function rolloutOf(
   mine: readonly Pod[],
   updateRevision: string,
 ): StatefulRollout {
-  const { start } = set.spec.ordinals
-  const ordinals = Array.from({ length: set.spec.replicas }, (_, index) => start + index)
+  const first = set.spec.ordinals.start
+  const end = first + set.spec.replicas
   const byOrdinal = new Map(mine.map((pod) => [ordinalOf(set, pod) ?? -1, pod]))
-  const isWanted = (ordinal: number) => ordinal >= start && ordinal < start + set.spec.replicas
+  const isWanted = (ordinal: number) => ordinal >= first && ordinal < end
   const surplus = mine
     .filter((pod) => !isWanted(ordinalOf(set, pod) ?? -1))
     .toSorted((one, other) => (ordinalOf(set, other) ?? 0) - (ordinalOf(set, one) ?? 0))
@@ -96,7 +101,8 @@ function rolloutOf(
     findClaim,
     labels,
     byOrdinal,
-    ordinals,
+    first,
+    end,
     surplus,
     highestOld,
     currentRevision,
@@ -111,7 +117,7 @@ function ordinalOf({ metadata }: StatefulSet, pod: Pod): number | undefined {
   const text = pod.metadata.name.startsWith(`${metadata.name}-`)
     ? pod.metadata.name.slice(metadata.name.length + 1)
     : ''
-  return /^(0|[1-9]\d{0,8})$/.test(text) ? Number(text) : undefined
+  return /^(0|[1-9]\d{0,9})$/.test(text) ? Number(text) : undefined
 }
 
 function revisionOf({ metadata }: StatefulSet, pod: Pod): string {
@@ -126,15 +132,25 @@ function stepWrites(rollout: StatefulRollout): readonly Write[] {
   if (presence.writes.length > 0) return isOrdered ? presence.writes : [...presence.writes, ...surplusWrites(rollout)]
   if (isOrdered && presence.isWaiting) return []
   const surplus = surplusWrites(rollout)
-  if (surplus.length > 0) return isOrdered ? surplus.slice(0, 1) : surplus
+  if (surplus.length > 0) return surplus
   if (isOrdered && rollout.surplus.length > 0) return []
   return set.spec.updateStrategy.type === 'RollingUpdate' ? updateWrites(rollout) : []
 }
 
+/** Gives present pods the labels that identify them: adopted ones may lack them, and Services select by them. */
+function identityWrites({ byOrdinal, labels }: StatefulRollout): readonly Write[] {
+  return [...byOrdinal].flatMap(([ordinal, pod]): readonly Write[] => {
+    const { uid, name, labels: known, deletionTimestamp } = pod.metadata
+    if (known[labels.podName] === name || deletionTimestamp !== undefined) return []
+    const identity = { [labels.podName]: name, [labels.podIndex]: String(ordinal) }
+    return [{ verb: 'patch', target: nameOf(podsResource, pod), patch: { metadata: { uid, labels: identity } } }]
+  })
+}
+
 /** Gives the claims of present pods the owners of the retention policy, and makes those that do not exist. */
-function keptClaims({ set, byOrdinal, ordinals, surplus, findClaim }: StatefulRollout): readonly Write[] {
+function keptClaims({ set, first, end, byOrdinal, surplus, findClaim }: StatefulRollout): readonly Write[] {
   if (set.spec.volumeClaimTemplates.length === 0) return []
-  const wanted = ordinals.flatMap((ordinal) => byOrdinal.get(ordinal) ?? [])
+  const wanted = [...byOrdinal].flatMap(([ordinal, pod]) => (ordinal >= first && ordinal < end ? [pod] : []))
   return [
     ...wanted.flatMap((pod) => [
       ...(pod.metadata.deletionTimestamp === undefined ? missingClaims(set, pod.metadata.name, findClaim).writes : []),
@@ -148,29 +164,50 @@ function keptClaims({ set, byOrdinal, ordinals, surplus, findClaim }: StatefulRo
  * Creates missing pods and deletes finished ones, the lowest ordinal first. With OrderedReady, each waits for the one
  * before.
  */
-function presenceWrites(rollout: StatefulRollout): { readonly writes: readonly Write[]; readonly isWaiting: boolean } {
-  const { set, ordinals, byOrdinal, nowMs } = rollout
+function presenceWrites(rollout: StatefulRollout): Presence {
+  const { set, first, end } = rollout
   const isOrdered = set.spec.podManagementPolicy === 'OrderedReady'
+  const limit = isOrdered ? 1 : burst
   const writes: Write[] = []
   let isWaiting = false
-  for (const ordinal of ordinals) {
-    const pod = byOrdinal.get(ordinal)
-    if (pod === undefined) {
-      const creation = creationWrites(rollout, ordinal)
-      writes.push(...creation)
-      if (creation.length === 0) isWaiting = true
-    } else if (isFinished(pod) && pod.metadata.deletionTimestamp === undefined) writes.push(deletePod(pod))
-    else if (!isHealthy(set, pod, nowMs)) isWaiting = true
-    if (isOrdered && (isWaiting || writes.length > 0)) break
+  for (let ordinal = first; ordinal < end && writes.length < limit; ordinal++) {
+    const step = presenceOf(rollout, ordinal)
+    writes.push(...step.writes)
+    isWaiting ||= step.isWaiting
+    if (isOrdered && isWaiting) break
   }
   return { writes, isWaiting }
 }
 
-/** Deletes surplus pods. With OrderedReady, each waits until the one with the next higher ordinal is gone. */
-function surplusWrites({ set, surplus }: StatefulRollout): readonly Write[] {
+interface Presence {
+  readonly writes: readonly Write[]
+  readonly isWaiting: boolean
+}
+
+function presenceOf(rollout: StatefulRollout, ordinal: number): Presence {
+  const { set, byOrdinal, nowMs } = rollout
+  const pod = byOrdinal.get(ordinal)
+  if (pod === undefined) {
+    const writes = creationWrites(rollout, ordinal)
+    return { writes, isWaiting: writes.length === 0 }
+  }
+  if (isFinished(pod) && pod.metadata.deletionTimestamp === undefined)
+    return { writes: [deletePod(pod)], isWaiting: false }
+  return { writes: [], isWaiting: !isHealthy(set, pod, nowMs) }
+}
+
+/**
+ * Deletes surplus pods. With OrderedReady, each waits until the one with the next higher ordinal is gone. While several
+ * are not available, none of them is deleted: they may be members that still need each other.
+ */
+function surplusWrites({ set, surplus, nowMs }: StatefulRollout): readonly Write[] {
   const isLeaving = ({ metadata }: Pod) => metadata.deletionTimestamp !== undefined
-  if (set.spec.podManagementPolicy === 'OrderedReady' && surplus.some(isLeaving)) return []
-  return surplus.filter((pod) => !isLeaving(pod)).map(deletePod)
+  const leaving = surplus.filter((pod) => !isLeaving(pod))
+  if (set.spec.podManagementPolicy !== 'OrderedReady') return leaving.map(deletePod)
+  if (leaving.length < surplus.length) return []
+  const [next] = leaving
+  const isHeld = next && !isHealthy(set, next, nowMs) && leaving.slice(1).some((pod) => !isHealthy(set, pod, nowMs))
+  return next === undefined || isHeld ? [] : [deletePod(next)]
 }
 
 /**
@@ -178,9 +215,9 @@ function surplusWrites({ set, surplus }: StatefulRollout): readonly Write[] {
  * revision.
  */
 function updateWrites(rollout: StatefulRollout): readonly Write[] {
-  const { set, ordinals, byOrdinal, updateRevision, nowMs } = rollout
-  const from = set.spec.ordinals.start + set.spec.updateStrategy.rollingUpdate.partition
-  for (const ordinal of ordinals.filter((candidate) => candidate >= from).toReversed()) {
+  const { set, first, end, byOrdinal, updateRevision, nowMs } = rollout
+  const from = first + set.spec.updateStrategy.rollingUpdate.partition
+  for (let ordinal = end - 1; ordinal >= from; ordinal--) {
     const pod = byOrdinal.get(ordinal)
     if (pod === undefined) return []
     const isLeaving = pod.metadata.deletionTimestamp !== undefined
@@ -244,17 +281,19 @@ function templateOf(revision: ControllerRevision | undefined): PodTemplate | und
 function statusOf(rollout: StatefulRollout) {
   const { set, byOrdinal, currentRevision, updateRevision, nowMs } = rollout
   const pods = [...byOrdinal.values()]
-  const present = pods.filter((pod) => !isFinished(pod))
-  const live = present.filter(({ metadata }) => metadata.deletionTimestamp === undefined)
+  const live = pods.filter(({ metadata }) => metadata.deletionTimestamp === undefined)
   const ofRevision = (revision: string) => live.filter((pod) => revisionOf(set, pod) === revision).length
   const updatedReplicas = ofRevision(updateRevision)
-  const readyReplicas = present.filter(isReady).length
-  const isDone = updatedReplicas === present.length && readyReplicas === present.length
+  const readyReplicas = pods.filter((pod) => isReady(pod) && !isFinished(pod)).length
+  const isAll = (count: number) => count === set.spec.replicas
+  // All pods may be lost at once while a partition keeps them at their revision: the rollout is not done then.
+  const isRolling = set.spec.updateStrategy.type === 'RollingUpdate'
+  const isDone = isRolling && [pods.length, updatedReplicas, readyReplicas].every(isAll)
   return {
     observedGeneration: set.metadata.generation,
-    replicas: present.length,
+    replicas: pods.length,
     readyReplicas,
-    availableReplicas: present.filter((pod) => isAvailable(pod, set.spec.minReadySeconds, nowMs)).length,
+    availableReplicas: pods.filter((pod) => isAvailable(pod, set.spec.minReadySeconds, nowMs)).length,
     currentReplicas: isDone ? updatedReplicas : ofRevision(currentRevision),
     updatedReplicas,
     currentRevision: isDone ? updateRevision : currentRevision,

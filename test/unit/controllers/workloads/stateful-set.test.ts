@@ -59,6 +59,20 @@ describe('a StatefulSet', () => {
     assert.equal(first?.metadata.labels['pod-index'], '0')
   })
 
+  test('gives a pod that it adopts the labels of its name and ordinal', () => {
+    const lab = startLab({ replicas: 1, updateStrategy: { type: 'OnDelete' } })
+    lab.cluster.add('pods', {
+      metadata: { name: 'db-0', namespace: 'default', labels: { app: 'db' } },
+      spec: { containers: [{ name: 'db', image: 'one' }] },
+      status: readyStatus(lab.cluster.nowMs),
+    })
+    lab.step()
+    const [pod] = lab.pods()
+    assert.deepEqual(pod?.metadata.labels, { app: 'db', 'pod-name': 'db-0', 'pod-index': '0' })
+    const second = lab.step()
+    assert.ok(!second.some((write) => write.verb === 'patch' && write.subresource === undefined), 'written once')
+  })
+
   test('makes all at once when it is Parallel', () => {
     const lab = startLab({ replicas: 3, podManagementPolicy: 'Parallel', ordinals: { start: 5 } })
     lab.step()
@@ -163,6 +177,72 @@ describe('a StatefulSet', () => {
     lab.cluster.remove('pods', 'default', 'db-0')
     lab.settle()
     assert.equal(lab.images()['db-0'], 'one')
+  })
+
+  test('keeps its revision below the partition when all pods are lost at once', () => {
+    const lab = startLab({ replicas: 2, updateStrategy: { type: 'RollingUpdate', rollingUpdate: { partition: 2 } } })
+    lab.settle()
+    const before = lab.set().status.currentRevision
+    lab.roll()
+    lab.settle()
+    for (const name of lab.names()) lab.cluster.remove('pods', 'default', name)
+    lab.settle()
+    for (const name of lab.names()) lab.cluster.remove('pods', 'default', name)
+    lab.settle()
+    assert.deepEqual(lab.images(), { 'db-0': 'one', 'db-1': 'one' })
+    assert.equal(lab.set().status.currentRevision, before)
+  })
+
+  test('keeps its revision while a failed pod of it waits for a finalizer', () => {
+    const lab = startLab({ replicas: 2, updateStrategy: { type: 'RollingUpdate', rollingUpdate: { partition: 1 } } })
+    lab.settle()
+    const before = lab.set().status.currentRevision
+    lab.roll()
+    lab.settle()
+    lab.cluster.patch('pods', 'default', 'db-0', {
+      metadata: { deletionTimestamp: new Date(lab.cluster.nowMs).toISOString() },
+      status: { phase: 'Failed', conditions: [] },
+    })
+    lab.step()
+    const { status } = lab.set()
+    assert.deepEqual([status.replicas, status.readyReplicas, status.currentRevision], [2, 1, before])
+    lab.cluster.remove('pods', 'default', 'db-0')
+    lab.settle()
+    assert.equal(lab.images()['db-0'], 'one')
+  })
+
+  test('deletes no surplus pod while several are not ready, and a single one that is not', () => {
+    const lab = startLab({ replicas: 3 })
+    lab.settle()
+    const breakPod = (name: string) =>
+      lab.cluster.patch('pods', 'default', name, {
+        status: { conditions: [{ type: 'Ready', status: 'False', lastTransitionTime: new Date(0).toISOString() }] },
+      })
+    for (const name of ['db-0', 'db-2']) breakPod(name)
+    lab.cluster.patch('statefulsets', 'default', 'db', { spec: { replicas: 0 } })
+    lab.step()
+    assert.deepEqual(lab.names(), ['db-0', 'db-1', 'db-2'])
+    lab.makeReady('db-0')
+    lab.step()
+    assert.deepEqual(lab.names(), ['db-0', 'db-1'])
+  })
+
+  test('makes 500 pods in one pass when it is Parallel and wants two billion', () => {
+    const lab = startLab({ replicas: 2_000_000_000, podManagementPolicy: 'Parallel', volumeClaimTemplates: [data] })
+    lab.step()
+    lab.step()
+    assert.ok(lab.names().length <= 500)
+  })
+
+  test('leaves its current revision as it is when it updates OnDelete, whatever is deleted', () => {
+    const lab = startLab({ replicas: 1, updateStrategy: { type: 'OnDelete' } })
+    lab.settle()
+    const before = lab.set().status.currentRevision
+    lab.roll()
+    lab.cluster.remove('pods', 'default', 'db-0')
+    lab.settle()
+    const { status } = lab.set()
+    assert.deepEqual([status.currentRevision, status.currentReplicas, status.updatedReplicas], [before, 0, 1])
   })
 
   test('waits for the deletion of pods when it updates OnDelete', () => {
