@@ -35,7 +35,8 @@ export function createPerNamespaceController<T extends CachedObject>(
       if (found === undefined) await writer.create(metadata, fields, signal)
       else await writer.patch(found, { kind: 'merge', patch: fields }, signal)
     } catch (error) {
-      if (!isOfLeavingNamespace(error)) throw error
+      // The namespace or the object is gone: an event of it follows.
+      if (!(error instanceof ApiError && error.code === 'not-found')) throw error
     }
     return undefined
   }
@@ -51,10 +52,4 @@ export function createPerNamespaceController<T extends CachedObject>(
     metrics,
     log: log.child(controller),
   })
-}
-
-/** Checks whether an error means that the namespace is gone or being deleted: nothing is left to do. */
-function isOfLeavingNamespace(error: unknown): boolean {
-  if (!(error instanceof ApiError)) return false
-  return error.code === 'not-found' || error.causes.some(({ reason }) => reason === 'NamespaceTerminating')
 }

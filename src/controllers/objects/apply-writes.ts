@@ -1,5 +1,6 @@
 import { type ApiClient, ApiError } from '../../client/index.ts'
 import type { ApiObject } from '../../model/api-object.ts'
+import { isInLeavingNamespace } from '../runtime/leaving-namespace.ts'
 import type { ResourceName, Write } from './writes.ts'
 
 /** The dependencies by which planned writes are sent to the API server. */
@@ -74,5 +75,5 @@ async function send(client: ApiClient, write: Write, signal: AbortSignal) {
 function isSettled(write: Write, error: unknown): boolean {
   if (!(error instanceof ApiError)) return false
   if (error.code === 'not-found') return write.verb !== 'create'
-  return write.verb === 'create' && error.causes.some(({ reason }) => reason === 'NamespaceTerminating')
+  return write.verb === 'create' && isInLeavingNamespace(error)
 }

@@ -1,5 +1,6 @@
 import { type ApiClient, type ObjectRef, orAbsent, type Patch } from '../../client/index.ts'
 import type { ApiObject } from '../../model/api-object.ts'
+import { isInLeavingNamespace } from './leaving-namespace.ts'
 import type { ObjectCache } from './object-cache.ts'
 import type { CachedObject, ResourceType } from './resource-type.ts'
 
@@ -34,11 +35,17 @@ export class ObjectWriter<T extends CachedObject> {
     this.#cache = cache
   }
 
-  async create(metadata: WrittenMetadata, fields: ObjectFields, signal: AbortSignal): Promise<T> {
+  /** Returns undefined where the namespace is being deleted, in which nothing new can be. */
+  async create(metadata: WrittenMetadata, fields: ObjectFields, signal: AbortSignal): Promise<T | undefined> {
     const { resource } = this.#type
     const { namespace } = metadata
     const collection = namespace === undefined ? { resource } : { resource, namespace }
-    return this.#cache.note(await this.#client.create(collection, this.#body(metadata, fields), { signal }))
+    try {
+      return this.#cache.note(await this.#client.create(collection, this.#body(metadata, fields), { signal }))
+    } catch (error) {
+      if (isInLeavingNamespace(error)) return undefined
+      throw error
+    }
   }
 
   /** Replaces the object except for its status. */

@@ -93,7 +93,7 @@ async function deleteJob(kit: BaseContext, cronJob: CronJob, job: Job, signal: A
   note({ type: 'Normal', reason: 'SuccessfulDelete', message: `Deleted job ${name}` })
 }
 
-/** Creates the Job. Returns the one that an earlier pass created without noting it; undefined for one of others. */
+/** Creates the Job. Returns the one that an earlier pass created without noting it; undefined for one of others, and where the namespace is being deleted. */
 async function startJob(
   kit: BaseContext,
   cronJob: CronJob,
@@ -104,7 +104,8 @@ async function startJob(
   try {
     const { metadata, spec } = job
     const made = await kit.caches.writer(jobType).create({ ...metadata }, { spec }, signal)
-    note({ type: 'Normal', reason: 'SuccessfulCreate', message: `Created job ${made.metadata.name}` })
+    if (made !== undefined)
+      note({ type: 'Normal', reason: 'SuccessfulCreate', message: `Created job ${made.metadata.name}` })
     return made
   } catch (error) {
     if (error instanceof ApiError && error.code === 'already-exists')
