@@ -102,6 +102,7 @@ function bringUp({ cluster }: ConformanceRun): void {
     PLANE: cluster.plane,
     NODES: String(cluster.nodes),
     AGENT_OPTIONS: cluster.agentOptions ?? '',
+    STORAGE: cluster.hasStorage === true ? '1' : '0',
   })
 }
 

@@ -15,6 +15,8 @@ interface Cluster {
   readonly plane: 'platnet' | 'kube'
   readonly nodes: 1 | 2
   readonly agentOptions?: string
+  /** Whether claims get volumes: a default storage class and its provisioner. */
+  readonly hasStorage?: boolean
 }
 
 /** Tests that no cluster here can run, whatever serves it. */
@@ -80,7 +82,7 @@ export const runs: Readonly<Record<string, ConformanceRun>> = {
   },
   volumes: {
     what: 'kubelet, with the tests of volumes that need no driver, StatefulSets, and containers that join a pod or grow',
-    cluster: { control: 'platnet', plane: 'platnet', nodes: 1 },
+    cluster: { control: 'platnet', plane: 'platnet', nodes: 1, hasStorage: true },
     focus: [
       String.raw`\[sig-storage\].*\[Conformance\]`,
       String.raw`\[sig-apps\] StatefulSet`,

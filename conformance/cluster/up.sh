@@ -6,6 +6,7 @@
 #   CONTROL   kubernetes (etcd, kube-apiserver, kube-controller-manager, kube-scheduler) or platnet (`platnet server`)
 #   PLANE     platnet (`platnet agent` with proxy, policy and dns), kube (kube-proxy and CoreDNS, to compare with) or none (pods of the
 #             cluster will be the plane)
+#   STORAGE   1: a default storage class whose volumes are folders of the first node (provisioner.program.ts)
 #   NODES     1 or 2;  AGENT_OPTIONS, SERVER_OPTIONS  more options of ours;  CGROUP  the control group of all pods
 # Each node has a network, mount, hostname and process namespace that ends with its first process. Nothing of the machine changes but its
 # control groups, where all pods are below /$CGROUP.
@@ -244,6 +245,20 @@ start_plane() { # FOLDER NUMBER NAME
   case $PLANE in platnet) start_agent "$1" "$2" "$3" ;; kube) start_kube_proxy "$1" "$3" ;; esac
 }
 
+# As in clusters of one node, a volume is made where the first pod of its claim goes.
+start_storage() {
+  mkdir -p "$state/folders"
+  k create -f - >&2 <<'END'
+apiVersion: storage.k8s.io/v1
+kind: StorageClass
+metadata: {name: folders, annotations: {storageclass.kubernetes.io/is-default-class: "true"}}
+provisioner: folders.platnet.test
+volumeBindingMode: WaitForFirstConsumer
+END
+  API=$api TOKEN=admintoken FOLDERS=$state/folders NODE_EXTRA_CA_CERTS=$ca \
+    start "$state" provisioner "$PLATNET/node_modules/.bin/node" "$here/provisioner.program.ts"
+}
+
 test "$PLANE" != kube || start_coredns
 start_kubelet "$state" 1 realnode "$CGROUP"
 start_plane "$state" 1 realnode
@@ -253,4 +268,5 @@ test "$NODES" = 1 || {
 }
 until_true 'the node' k wait --for=condition=Ready node/realnode --timeout=1s
 test "$NODES" = 1 || until_true 'the second node' k wait --for=condition=Ready node/realnode2 --timeout=1s
+test "${STORAGE:-0}" != 1 || start_storage
 k get nodes -o wide >&2
