@@ -1,6 +1,13 @@
 import type { JsonObject } from '../../model/api-object.ts'
 import { type ApiDocument, textAt } from '../document.ts'
-import { formsOfText, isTable, protobufType, type Representation, type TableForm } from '../negotiate/accept.ts'
+import {
+  type Encoding,
+  formsOfText,
+  mediaTypes,
+  type Representation,
+  type TableView,
+  type View,
+} from '../negotiate/accept.ts'
 import type { Answer } from '../request/request.ts'
 import { listKindOf, type Resource } from '../resources/resource.ts'
 import { notAcceptable } from '../status.ts'
@@ -24,33 +31,44 @@ export interface EncodedAnswer {
 const pieceLength = 64 * 1024
 
 /** Encodes a verb's answer in the form that the client accepts. JSON, the hot path, is assembled from texts and never parsed. */
-export function encodeAnswer(answer: Answer, representation: Representation, now: Date): EncodedAnswer {
+export function encodeAnswer(answer: Answer, { encoding, view }: Representation, now: Date): EncodedAnswer {
   const httpCode = answer.kind === 'list' ? 200 : answer.httpCode
   const isLong = answer.kind === 'list' && answer.isLong
-  if (representation === 'yaml') {
-    const body = answer.kind === 'list' ? inPieces(yamlParts(answer)) : toYaml(answer.text)
-    return { httpCode, contentType: 'application/yaml', body, isLong }
-  }
-  if (representation === 'protobuf') return { httpCode, contentType: protobufType, body: protobufBody(answer) }
-  return { httpCode, contentType: 'application/json', body: jsonBody(answer, representation, now), isLong }
+  return { httpCode, contentType: mediaTypes[encoding], body: bodyIn(encoding, answer, view, now), isLong }
+}
+
+function bodyIn(encoding: Encoding, answer: Answer, view: View, now: Date): EncodedAnswer['body'] {
+  if (encoding === 'protobuf') return protobufBody(answer)
+  if (encoding === 'json') return jsonBody(answer, view, now)
+  if (view.kind !== 'whole') return reducedYaml(answer, view, now)
+  return answer.kind === 'list' ? inPieces(yamlParts(answer)) : toYaml(answer.text)
+}
+
+/** Returns Tables and metadata as YAML; what is long stays JSON, which is YAML too. */
+function reducedYaml(answer: Answer, view: View, now: Date): EncodedAnswer['body'] {
+  const body = jsonBody(answer, view, now)
+  return answer.kind === 'list' && answer.isLong ? body : toYaml(textOf(body))
 }
 
 /** Returns the protobuf body. Throws a 406 for a kind without a message, and for a long list, whose length would have to precede its first byte. */
 function protobufBody(answer: Answer): Uint8Array {
   if (answer.kind === 'list' && answer.isLong) throw notAcceptable(formsOfText)
-  const text = jsonBody(answer, 'json', new Date(0))
-  const parsed = JSON.parse(typeof text === 'string' ? text : [...(text as Iterable<string>)].join('')) as JsonObject
+  const parsed = JSON.parse(textOf(jsonBody(answer, { kind: 'whole' }, new Date(0)))) as JsonObject
   const [version = '', group = ''] = textAt(parsed, 'apiVersion').split('/').toReversed()
   const bytes = toProtobuf({ group, version, kind: textAt(parsed, 'kind') }, parsed)
   if (bytes === undefined) throw notAcceptable(formsOfText)
   return bytes
 }
 
-function jsonBody(answer: Answer, representation: Representation, now: Date): EncodedAnswer['body'] {
-  if (isTable(representation) && answer.kind !== 'document') return tableBody(answer, representation, now)
-  const isMetadata = representation === 'metadata'
-  if (answer.kind === 'list') return inPieces(listParts(answer, isMetadata))
-  return isMetadata && answer.kind === 'object' ? toMetadataText(answer.text) : answer.text
+function textOf(body: string | Iterable<string>): string {
+  return typeof body === 'string' ? body : [...body].join('')
+}
+
+function jsonBody(answer: Answer, view: View, now: Date): string | Iterable<string> {
+  if (answer.kind === 'document') return answer.text
+  if (view.kind === 'table') return tableBody(answer, view, now)
+  if (answer.kind === 'list') return inPieces(listParts(answer, view))
+  return view.kind === 'metadata' ? toMetadataText(answer.text, view.apiVersion) : answer.text
 }
 
 /** Joins the parts to pieces large enough for a write. */
@@ -67,19 +85,19 @@ function* inPieces(parts: Iterable<string>): Generator<string, void> {
 
 type ListAnswer = Answer & { kind: 'list' }
 
-function* listParts(answer: ListAnswer, isMetadata: boolean): Generator<string, void> {
-  const head = JSON.stringify(listHead(answer, isMetadata))
+function* listParts(answer: ListAnswer, view: View): Generator<string, void> {
+  const head = JSON.stringify(listHead(answer, view))
   yield `${head.slice(0, -1)},"items":[`
   let separator = ''
   for (const item of answer.items) {
-    yield separator + (isMetadata ? toMetadataText(item) : item)
+    yield separator + (view.kind === 'metadata' ? toMetadataText(item, view.apiVersion) : item)
     separator = ','
   }
   yield ']}'
 }
 
 function* yamlParts(answer: ListAnswer): Generator<string, void> {
-  yield toYaml(JSON.stringify(listHead(answer, false)))
+  yield toYaml(JSON.stringify(listHead(answer, { kind: 'whole' })))
   let head = 'items:\n'
   for (const item of answer.items) {
     yield head + toYamlItem(item)
@@ -88,14 +106,18 @@ function* yamlParts(answer: ListAnswer): Generator<string, void> {
   if (head !== '') yield 'items: []\n'
 }
 
-function listHead(answer: ListAnswer, isMetadata: boolean): JsonObject {
-  const { kind, apiVersion } = typeMetaOf(answer.resource, isMetadata)
-  const listKind = listKindOf(isMetadata ? { kind } : answer.resource)
+function listHead(answer: ListAnswer, view: View): JsonObject {
+  const { kind, apiVersion } = typeMetaOf(answer.resource, view)
+  const listKind = listKindOf(view.kind === 'metadata' ? { kind } : answer.resource)
   return { kind: listKind, apiVersion, metadata: listMetadata(answer) }
 }
 
-function tableBody(answer: Exclude<Answer, { kind: 'document' }>, form: TableForm, now: Date): EncodedAnswer['body'] {
-  const options = { now, hasColumns: true, form }
+function tableBody(
+  answer: Exclude<Answer, { kind: 'document' }>,
+  view: TableView,
+  now: Date,
+): string | Iterable<string> {
+  const options = { now, hasColumns: true, view }
   if (answer.kind === 'list') {
     const metadata = listMetadata(answer)
     return inPieces(toTableParts(answer.resource, answer.items, { ...options, metadata }))

@@ -1,8 +1,8 @@
 import { formatAge } from '../../model/age.ts'
 import type { Json, JsonObject } from '../../model/api-object.ts'
 import type { ApiDocument } from '../document.ts'
-import type { TableForm } from '../negotiate/accept.ts'
-import type { Column, Resource } from '../resources/resource.ts'
+import type { TableView } from '../negotiate/accept.ts'
+import { apiVersionOf, type Column, type Resource } from '../resources/resource.ts'
 import { descriptionOf } from '../schema/kind-tables.ts'
 import { partialMetadata } from './partial-metadata.ts'
 
@@ -35,12 +35,12 @@ export interface TableOptions {
   readonly metadata: JsonObject
   /** Whether the Table holds column definitions: in a watch only the first event does. */
   readonly hasColumns: boolean
-  readonly form: TableForm
+  readonly view: TableView
   /** Whether the object is that of a bookmark: it has metadata alone, so its cells are null. */
   readonly isBookmark?: boolean
 }
 
-/** Returns a meta.k8s.io/v1 Table: the form that `kubectl get` prints without knowledge of the kind. */
+/** Returns a Table of meta.k8s.io: the form that `kubectl get` prints without knowledge of the kind. */
 export function toTable(resource: Resource, documents: readonly ApiDocument[], options: TableOptions): JsonObject {
   const columns = columnsOf(resource, options.now)
   return { ...tableHead(columns, options), rows: documents.map((document) => toRow(columns, document, options)) }
@@ -54,31 +54,33 @@ export function* toTableParts(
 ): Generator<string, void> {
   const columns = columnsOf(resource, options.now)
   const head = JSON.stringify(tableHead(columns, options))
+  const type = { kind: resource.kind, apiVersion: apiVersionOf(resource) }
   yield `${head.slice(0, -1)},"rows":[`
   let separator = ''
   for (const item of items) {
-    yield separator + JSON.stringify(toRow(columns, JSON.parse(item) as ApiDocument, options))
+    const document: ApiDocument = { ...type, ...(JSON.parse(item) as ApiDocument) }
+    yield separator + JSON.stringify(toRow(columns, document, options))
     separator = ','
   }
   yield ']}'
 }
 
-function tableHead(columns: readonly Column[], { metadata, hasColumns }: TableOptions): JsonObject {
+function tableHead(columns: readonly Column[], { metadata, hasColumns, view }: TableOptions): JsonObject {
   const columnDefinitions = hasColumns ? columns.map(columnDefinition) : null
-  return { kind: 'Table', apiVersion: 'meta.k8s.io/v1', metadata, columnDefinitions }
+  return { kind: 'Table', apiVersion: view.apiVersion, metadata, columnDefinitions }
 }
 
 function toRow(columns: readonly Column[], document: ApiDocument, options: TableOptions): JsonObject {
-  const { now, form, isBookmark = false } = options
+  const { now, view, isBookmark = false } = options
   return {
     cells: columns.map(({ cell }) => (isBookmark ? null : cell(document, now))),
-    object: rowObject(document, form),
+    object: rowObject(document, view),
   }
 }
 
-function rowObject(document: ApiDocument, form: TableForm): JsonObject | null {
-  if (form === 'table-objects') return document
-  return form === 'table-cells' ? null : partialMetadata(document)
+function rowObject(document: ApiDocument, { rows, apiVersion }: TableView): JsonObject | null {
+  if (rows === 'object') return document
+  return rows === 'nothing' ? null : partialMetadata(document, apiVersion)
 }
 
 function columnDefinition({ name, type, priority, description = '', format }: Column): Json {

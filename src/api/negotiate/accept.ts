@@ -1,29 +1,47 @@
 import { badRequest, notAcceptable } from '../status.ts'
 
-/** The form of an answer. The rows of a Table include each object's metadata, the whole object, or nothing. */
-export type Representation = 'json' | 'yaml' | 'protobuf' | 'metadata' | TableForm
+export type Encoding = 'json' | 'yaml' | 'protobuf'
+
+/** The versions of Tables and of metadata alone. v1beta1 has the same fields; clients from before Kubernetes 1.15 ask for it. */
+export type MetaVersion = 'meta.k8s.io/v1' | 'meta.k8s.io/v1beta1'
+
+/** What an answer shows: whole objects, their metadata alone, or a Table. */
+export type View =
+  | { readonly kind: 'whole' }
+  | { readonly kind: 'metadata'; readonly apiVersion: MetaVersion }
+  | TableView
+
+export interface TableView {
+  readonly kind: 'table'
+  readonly apiVersion: MetaVersion
+  /** What a row includes of its object beside the cells. */
+  readonly rows: 'metadata' | 'object' | 'nothing'
+}
+
+/** The form of an answer. */
+export interface Representation {
+  readonly encoding: Encoding
+  readonly view: View
+}
+
 /** The media type in which Kubernetes' own clients write objects of built-in kinds. */
 export const protobufType = 'application/vnd.kubernetes.protobuf'
 
 export const mediaTypes = { json: 'application/json', yaml: 'application/yaml', protobuf: protobufType } as const
-
-export type TableForm = 'table' | 'table-objects' | 'table-cells'
 
 export interface MediaRange {
   readonly type: string
   readonly parameters: ReadonlyMap<string, string>
 }
 
-const tableForms: Readonly<Record<string, TableForm>> = {
-  '': 'table',
-  Metadata: 'table',
-  Object: 'table-objects',
-  None: 'table-cells',
+const rowsOf: Readonly<Record<string, TableView['rows']>> = {
+  '': 'metadata',
+  Metadata: 'metadata',
+  Object: 'object',
+  None: 'nothing',
 }
 
-export function isTable(representation: Representation): representation is TableForm {
-  return representation.startsWith('table')
-}
+const wholeJson: Representation = { encoding: 'json', view: { kind: 'whole' } }
 
 /**
  * Returns the first form of the client's list that this server supports; no Accept header means JSON. The query's `includeObject` says what the rows
@@ -33,17 +51,21 @@ export function chooseRepresentation(accept: string | undefined, includeObject =
   const ranges = parseAccept(accept)
   for (const range of ranges) {
     const representation = representationOf(range)
-    if (representation !== undefined) return isTable(representation) ? tableForm(includeObject) : representation
+    if (representation?.view.kind === 'table')
+      return { ...representation, view: { ...representation.view, rows: includedInRows(includeObject) } }
+    if (representation !== undefined) return representation
   }
-  if (ranges.length === 0) return 'json'
-  if (acceptsOnlyProtobuf(accept)) return 'protobuf'
+  if (ranges.length === 0) return wholeJson
+  if (acceptsOnlyProtobuf(accept)) return { ...wholeJson, encoding: 'protobuf' }
   throw notAcceptable([...formsOfText, protobufType])
 }
 
 /** Returns the name by which a client asks for metadata alone, where metadata is the form of the answer. */
 export function nameOfMetadata(accept: string | undefined): string | undefined {
   const range = parseAccept(accept).find((each) => representationOf(each) !== undefined)
-  return range !== undefined && representationOf(range) === 'metadata' ? range.parameters.get('as') : undefined
+  return range !== undefined && representationOf(range)?.view.kind === 'metadata'
+    ? range.parameters.get('as')
+    : undefined
 }
 
 /** The media types that every object supports; built-in kinds support protobuf as well. */
@@ -57,27 +79,41 @@ export function acceptsOnlyProtobuf(accept: string | undefined): boolean {
   return ranges.some(isProtobuf) && ranges.every((range) => representationOf(range) === undefined)
 }
 
-function tableForm(includeObject: string): TableForm {
-  const form = Object.hasOwn(tableForms, includeObject) ? tableForms[includeObject] : undefined
-  if (form !== undefined) return form
+function includedInRows(includeObject: string): TableView['rows'] {
+  const rows = Object.hasOwn(rowsOf, includeObject) ? rowsOf[includeObject] : undefined
+  if (rows !== undefined) return rows
   const why = `includeObject: Invalid value: ${JSON.stringify(includeObject)}: must be 'Metadata', 'Object', 'None', or empty`
   throw badRequest(`Unable to convert to Table as requested: ${why}`)
 }
 
-/** The forms by the `as` parameter; a list has two names. */
-const reducedForms: Readonly<Record<string, Representation>> = {
-  Table: 'table',
-  PartialObjectMetadata: 'metadata',
-  PartialObjectMetadataList: 'metadata',
+function representationOf({ type, parameters }: MediaRange): Representation | undefined {
+  const encoding = encodings[type]
+  const view = viewOf(parameters)
+  return encoding === undefined || view === undefined ? undefined : { encoding, view }
 }
 
-function representationOf({ type, parameters }: MediaRange): Representation | undefined {
-  const as = parameters.get('as')
-  if (as !== undefined)
-    return type === 'application/json' && parameters.get('v') === 'v1' ? reducedForms[as] : undefined
-  if (type === 'application/yaml') return 'yaml'
-  return type === 'application/json' || type === 'application/*' || type === '*/*' ? 'json' : undefined
+/** Text forms by media type, wildcards included. */
+const encodings: Readonly<Record<string, Encoding>> = {
+  'application/json': 'json',
+  'application/yaml': 'yaml',
+  'application/*': 'json',
+  '*/*': 'json',
 }
+
+/** Returns the view that the parameters `as`, `g` and `v` ask for; undefined for an unknown one, and for another stream than a watch. */
+function viewOf(parameters: MediaRange['parameters']): View | undefined {
+  if ((parameters.get('stream') ?? 'watch') !== 'watch') return undefined
+  const as = parameters.get('as')
+  if (as === undefined) return wholeJson.view
+  const apiVersion = metaVersions.find((each) => each === `${parameters.get('g')}/${parameters.get('v')}`)
+  if (apiVersion === undefined) return undefined
+  if (as === 'Table') return { kind: 'table', apiVersion, rows: 'metadata' }
+  return as === 'PartialObjectMetadata' || as === 'PartialObjectMetadataList'
+    ? { kind: 'metadata', apiVersion }
+    : undefined
+}
+
+const metaVersions: readonly MetaVersion[] = ['meta.k8s.io/v1', 'meta.k8s.io/v1beta1']
 
 /** Returns the media types that a client accepts, in order of preference: by weight, then named types before wildcards, then as listed. */
 export function parseAccept(accept = ''): readonly MediaRange[] {

@@ -1,6 +1,6 @@
 import { listKindOf, type Resource } from '../resources/resource.ts'
 import { notAcceptable, unsuitableForm } from '../status.ts'
-import { chooseRepresentation, formsOfText, isTable, nameOfMetadata, type Representation } from './accept.ts'
+import { chooseRepresentation, formsOfText, nameOfMetadata, type Representation } from './accept.ts'
 
 interface Asked {
   readonly target: { readonly resource: Resource }
@@ -14,13 +14,17 @@ export function representationFor(
   includeObject: string,
 ): Representation {
   const representation = chooseRepresentation(accept, includeObject)
+  const { encoding, view } = representation
+  if (verb === 'watch' && encoding !== 'json') throw notAcceptable(formsOfWatches)
   const hasNone =
-    (isTable(representation) && target.resource.review !== undefined) ||
-    (representation === 'protobuf' && (verb === 'watch' || target.resource.isCustom === true))
+    (view.kind === 'table' && target.resource.review !== undefined) ||
+    (encoding === 'protobuf' && target.resource.isCustom === true)
   if (hasNone) throw notAcceptable(formsOfText)
-  if (representation === 'metadata') refuseOtherName(target.resource, verb, accept)
+  if (view.kind === 'metadata') refuseOtherName(target.resource, verb, accept)
   return representation
 }
+
+const formsOfWatches = ['application/json;stream=watch']
 
 /** Metadata alone has one name for an object and one for a list; kube-apiserver refuses the other, in these words. */
 function refuseOtherName(resource: Resource, verb: string, accept: string | undefined): void {

@@ -37,12 +37,25 @@ export function toWireText(resource: Resource, { value, revision }: Pick<StoredE
 }
 
 /**
+ * Returns an entry as an item of a list. Items of built-in kinds have no kind and no apiVersion, as in Kubernetes: those of the list say them.
+ */
+export function toItemText(resource: Resource, { value, revision }: Pick<StoredEntry, 'value' | 'revision'>): string {
+  if (resource.isCustom === true) return toWireText(resource, { value, revision })
+  const text = needsConversion(resource) ? renderDocument(parseStored(resource, { value })) : value
+  return `{${metadataStart}"resourceVersion":"${revision}",${text.slice(startOfMetadata(text))}`
+}
+
+/**
  * Inserts the revision without parsing. Nothing before `metadata` can contain the same characters, because quotes in
  * kind and apiVersion would be escaped, and metadata is never empty.
  */
 export function insertRevision(text: string, revision: number): string {
-  const start = text.indexOf(metadataStart) + metadataStart.length
+  const start = startOfMetadata(text)
   return `${text.slice(0, start)}"resourceVersion":"${revision}",${text.slice(start)}`
+}
+
+function startOfMetadata(text: string): number {
+  return text.indexOf(metadataStart) + metadataStart.length
 }
 
 /** Returns the stored document in this resource's version, without its revision. */

@@ -3,7 +3,7 @@ import type { ListOptions } from '../decode/query.ts'
 import type { Answer, Target } from '../request/request.ts'
 import { collectionPrefix } from '../resources/keys.ts'
 import type { Resource } from '../resources/resource.ts'
-import { parseStored, toWireText } from '../resources/stored-text.ts'
+import { parseStored, toItemText } from '../resources/stored-text.ts'
 import { withoutManagedFields } from '../resources/without-managed-fields.ts'
 import { expired, StatusError } from '../status.ts'
 import { type Range, type Store, type StoredEntry, StoreError } from '../store/index.ts'
@@ -47,7 +47,7 @@ export async function listObjects(
     revision: page.revision,
     continueToken: page.lastKey && formatContinueToken({ revision: page.revision, lastKey: page.lastKey }),
     remainingItemCount: page.remaining,
-    items: { [Symbol.iterator]: () => wireTexts(resource, page.entries, options.omitManagedFields) },
+    items: { [Symbol.iterator]: () => itemTexts(resource, page.entries, options.omitManagedFields) },
     isLong: isLong(page.entries),
   }
 }
@@ -61,13 +61,13 @@ function isLong(entries: readonly StoredEntry[]): boolean {
   })
 }
 
-function* wireTexts(
+function* itemTexts(
   resource: Resource,
   entries: readonly StoredEntry[],
   omitManagedFields: boolean,
 ): Generator<string, void> {
   for (const entry of entries) {
-    const text = toWireText(resource, entry)
+    const text = toItemText(resource, entry)
     yield omitManagedFields ? withoutManagedFields(text) : text
   }
 }

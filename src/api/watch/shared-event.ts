@@ -1,5 +1,6 @@
 import type { ApiDocument } from '../document.ts'
 import { toMetadataText } from '../encode/partial-metadata.ts'
+import type { MetaVersion } from '../negotiate/accept.ts'
 import type { Resource } from '../resources/resource.ts'
 import { parseStored, toWireText, withRevision } from '../resources/stored-text.ts'
 import type { StoreEvent } from '../store/index.ts'
@@ -8,14 +9,14 @@ import { WatchLine } from './watch-line.ts'
 
 export type WatchEventType = 'ADDED' | 'MODIFIED' | 'DELETED'
 
-/** The forms of a line: the whole object or its metadata, and with the place of the change in its trace. */
-type LineForm = 'whole' | 'metadata' | 'traced-whole' | 'traced-metadata'
+/** The forms of a line: the whole object, or its metadata in one of the versions. */
+type LineForm = 'whole' | MetaVersion
 
 /** One change of the store, shared by all watchers: parsed at most once and encoded at most once per event type and form. */
 export class SharedEvent {
   readonly #resource: Resource
   readonly #event: StoreEvent
-  readonly #lines = new Map<`${WatchEventType} ${LineForm}`, WatchLine>()
+  readonly #lines = new Map<`${WatchEventType} ${'' | 'traced '}${LineForm}`, WatchLine>()
   #current: ApiDocument | undefined
   #previous: ApiDocument | undefined
 
@@ -57,13 +58,13 @@ export class SharedEvent {
   }
 
   /** Returns the line; with the traceparent of the change, if it has one, where the watcher asked for it. */
-  lineFor(type: WatchEventType, form: 'whole' | 'metadata' = 'whole', wantsTraceparent = false): WatchLine {
+  lineFor(type: WatchEventType, form: LineForm = 'whole', wantsTraceparent = false): WatchLine {
     const traceparent = wantsTraceparent ? this.#event.traceparent : undefined
-    const key = `${type} ${traceparent === undefined ? form : (`traced-${form}` as const)}` as const
+    const key = `${type} ${traceparent === undefined ? '' : 'traced '}${form}` as const
     const made = this.#lines.get(key)
     if (made !== undefined) return made
     const text = toWireText(this.#resource, { value: this.#valueFor(type), revision: this.revision })
-    const line = new WatchLine(eventText(type, form === 'whole' ? text : toMetadataText(text), traceparent))
+    const line = new WatchLine(eventText(type, form === 'whole' ? text : toMetadataText(text, form), traceparent))
     this.#lines.set(key, line)
     return line
   }

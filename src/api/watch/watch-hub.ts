@@ -5,7 +5,7 @@ import type { Logger } from '../../observe/index.ts'
 import type { ListOptions } from '../decode/query.ts'
 import { tableEventObject } from '../encode/answer.ts'
 import { toMetadataText, typeMetaOf } from '../encode/partial-metadata.ts'
-import { isTable, type Representation, type TableForm } from '../negotiate/accept.ts'
+import type { Representation, TableView } from '../negotiate/accept.ts'
 import type { Target } from '../request/request.ts'
 import type { Resource } from '../resources/resource.ts'
 import { parseStored, toWireText, withRevision } from '../resources/stored-text.ts'
@@ -198,10 +198,11 @@ class EventWriter {
 
   #initialText(entry: StoredEntry): string {
     const { target, representation } = this.#request
-    if (isTable(representation))
-      return this.#tableText(withRevision(parseStored(target.resource, entry), entry.revision), representation)
+    const { view } = representation
+    if (view.kind === 'table')
+      return this.#tableText(withRevision(parseStored(target.resource, entry), entry.revision), view)
     const text = toWireText(target.resource, entry)
-    return representation === 'metadata' ? toMetadataText(text) : text
+    return view.kind === 'metadata' ? toMetadataText(text, view.apiVersion) : text
   }
 
   write(event: SharedEvent): void {
@@ -214,28 +215,29 @@ class EventWriter {
   /** Returns a bookmark in the form that the client requested: an object that has a revision and nothing else. */
   bookmark(revision: number, metadata: object = {}): string {
     const { target, representation } = this.#request
+    const { view } = representation
     const document = {
-      ...typeMetaOf(target.resource, representation === 'metadata'),
+      ...typeMetaOf(target.resource, view),
       metadata: { resourceVersion: String(revision), ...metadata },
     }
     return eventText(
       'BOOKMARK',
-      isTable(representation) ? this.#tableText(document, representation, true) : JSON.stringify(document),
+      view.kind === 'table' ? this.#tableText(document, view, true) : JSON.stringify(document),
     )
   }
 
   #line(type: WatchEventType, event: SharedEvent): WatchLine {
     const { representation, options } = this.#request
-    if (!isTable(representation))
-      return event.lineFor(type, representation === 'metadata' ? 'metadata' : 'whole', options.sendTraceparents)
-    return new WatchLine(eventText(type, this.#tableText(event.documentFor(type), representation)))
+    const { view } = representation
+    if (view.kind === 'table') return new WatchLine(eventText(type, this.#tableText(event.documentFor(type), view)))
+    return event.lineFor(type, view.kind === 'metadata' ? view.apiVersion : 'whole', options.sendTraceparents)
   }
 
-  #tableText(document: ReturnType<SharedEvent['documentFor']>, form: TableForm, isBookmark = false): string {
+  #tableText(document: ReturnType<SharedEvent['documentFor']>, view: TableView, isBookmark = false): string {
     const hasColumns = this.#isFirst
     this.#isFirst = false
     const { resource } = this.#request.target
-    return JSON.stringify(tableEventObject(resource, document, { now: this.#now(), hasColumns, form, isBookmark }))
+    return JSON.stringify(tableEventObject(resource, document, { now: this.#now(), hasColumns, view, isBookmark }))
   }
 }
 

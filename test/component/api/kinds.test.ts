@@ -218,7 +218,7 @@ describe('built-in kinds', () => {
     const selector = 'fieldSelector=involvedObject.name%3Dp%2Creason%3DStopped'
     const core = await server.call('GET', `${paths.events}?${selector}`)
     const [found] = core.body.items
-    assert.deepEqual([core.body.items.length, found.message, found.apiVersion], [1, 'down', 'v1'])
+    assert.deepEqual([core.body.items.length, found.message, core.body.apiVersion], [1, 'down', 'v1'])
     assert.equal(found.reportingComponent, 'test')
     const about = await server.call('GET', `${paths.groupEvents}?fieldSelector=regarding.name%3Dp`)
     assert.equal(about.body.items.length, 2)

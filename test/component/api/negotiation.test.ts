@@ -2,7 +2,9 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { parseProtobufBody } from '../../../src/api/decode/protobuf.ts'
 import type { JsonObject } from '../../../src/model/api-object.ts'
+import { acceptCases, pathOf, shownBy } from '../../helpers/accept-cases.ts'
 import { startTestServer, type TestServer } from '../../helpers/api-server.ts'
+import { definition, spec } from '../../helpers/definitions.ts'
 import { paths } from '../../helpers/manifests.ts'
 
 const protobuf = 'application/vnd.kubernetes.protobuf'
@@ -43,6 +45,30 @@ describe('the form of an answer', () => {
     const path = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews'
     assert.equal((await server.call('POST', path, { body, headers: table })).code, 406)
     assert.equal((await get(`${paths.configMaps}?watch=true`, protobuf)).code, 406)
+  })
+
+  for (const each of acceptCases)
+    test(`of the ${each.of} as ${each.accept || 'nothing'} is as kube-apiserver gives it`, async () => {
+      assert.deepEqual(shownBy(each, await get(pathOf(each), each.accept)), each.answer)
+    })
+
+  test('rows of a Table in v1beta1 show metadata in v1beta1, and whole objects with their kind', async () => {
+    const table = 'application/json;as=Table;v=v1beta1;g=meta.k8s.io'
+    const [row] = (await get(paths.configMaps, table)).body.rows
+    assert.deepEqual([row.object.kind, row.object.apiVersion], ['PartialObjectMetadata', 'meta.k8s.io/v1beta1'])
+    const [whole] = (await get(`${paths.configMaps}?includeObject=Object`, table)).body.rows
+    assert.deepEqual([whole.object.kind, whole.object.apiVersion], ['ConfigMap', 'v1'])
+  })
+
+  test('a list says the kind of its items once; those of custom resources say it too', async () => {
+    const [item] = (await get(paths.configMaps, 'application/json')).body.items
+    assert.deepEqual(Object.keys(item), ['metadata', 'data'])
+    assert.match((await get(paths.configMaps, 'application/yaml')).text, /\nitems:\n- metadata:\n/)
+    await server.call('POST', '/apis/apiextensions.k8s.io/v1/customresourcedefinitions', { body: definition() })
+    const widgets = '/apis/example.com/v1/namespaces/default/widgets'
+    await server.call('POST', widgets, { body: spec('w', { size: 1 }) })
+    const [custom] = (await get(widgets, 'application/json')).body.items
+    assert.deepEqual(Object.keys(custom), ['kind', 'apiVersion', 'metadata', 'spec'])
   })
 
   test('a time limit that is no duration is a 400', async () => {

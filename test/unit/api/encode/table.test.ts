@@ -7,6 +7,8 @@ import { openMemoryStore } from '../../../../src/api/store/index.ts'
 import { createDialect } from '../../../../src/model/dialect.ts'
 import { silentLogger } from '../../../../src/observe/index.ts'
 
+const view = { kind: 'table', apiVersion: 'meta.k8s.io/v1', rows: 'metadata' } as const
+
 test('the object of a bookmark, which has metadata alone, is a row of each kind', () => {
   for (const name of ['kubernetes', 'platform'] as const) {
     const registry = createRegistry({
@@ -21,8 +23,8 @@ test('the object of a bookmark, which has metadata alone, is a row of each kind'
     })
     const metadata = { resourceVersion: '7', annotations: { 'k8s.io/initial-events-end': 'true' } }
     for (const resource of registry.all()) {
-      const document = { ...typeMetaOf(resource, false), metadata }
-      const options = { now: new Date(0), hasColumns: true, form: 'table', isBookmark: true } as const
+      const document = { ...typeMetaOf(resource, view), metadata }
+      const options = { now: new Date(0), hasColumns: true, view, isBookmark: true } as const
       const { columnDefinitions, rows } = JSON.parse(JSON.stringify(tableEventObject(resource, document, options)))
       assert.equal(rows.length, 1, resource.plural)
       assert.equal(rows[0].cells.length, columnDefinitions.length, resource.plural)
