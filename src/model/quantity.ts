@@ -12,30 +12,44 @@ export class QuantityError extends PlatnetError<'invalid-quantity'> {
 const binary = ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei']
 const decimal = ['n', 'u', 'm', '', 'k', 'M', 'G', 'T', 'P', 'E']
 
-const quantityText = /^([+-]?)(\d{0,20})(?:\.(\d{0,12}))?(?:([eE])([+-]?\d{1,3})|([numkMGTPE]|[KMGTPE]i))?$/
+const quantityText = /^([+-]?)(\d{0,40})(?:\.(\d{0,40}))?(?:([eE])([+-]?\d{1,3})|([numkMGTPE]|[KMGTPE]i))?$/
+
+/** A quantity as it is written: `whole.fraction × 10^power × 2^binaryPower`. */
+export interface QuantityParts {
+  readonly isNegative: boolean
+  readonly whole: string
+  readonly fraction: string
+  readonly power: number
+  readonly binaryPower: number
+  /** Whether its notation is that of an exponent (`1e3`). */
+  readonly isExponent: boolean
+}
 
 /**
  * Parses a Kubernetes quantity (`500m`, `1.5`, `2Gi`, `1e3`) to thousandths, rounded up: 1 CPU is 1000, 1 Ki is 1,024,000. Throws QuantityError.
  */
 export function parseQuantity(text: string): bigint {
-  const parts = partsOf(text)
+  const parts = partsOfQuantity(text)
   if (parts === undefined) throw new QuantityError(text)
-  const [, sign, whole = '', fraction = '', , exponent, suffix = ''] = parts
-  const power = Number(exponent ?? 0) + decimalPower(suffix) - fraction.length + 3
-  const factor = 1024n ** BigInt(Math.max(0, binary.indexOf(suffix)))
-  const magnitude = scaleUp(BigInt(whole + fraction) * factor, power, sign === '-')
-  return sign === '-' ? -magnitude : magnitude
+  const { whole, fraction, power, binaryPower, isNegative } = parts
+  const value = BigInt(whole + fraction) * 2n ** BigInt(binaryPower)
+  const magnitude = scaleUp(value, power - fraction.length + 3, isNegative)
+  return isNegative ? -magnitude : magnitude
 }
 
 export function isQuantity(text: string): boolean {
-  return partsOf(text) !== undefined
+  return partsOfQuantity(text) !== undefined
 }
 
-function partsOf(text: string): RegExpExecArray | undefined {
-  const parts = quantityText.exec(text)
-  const [, , whole = '', fraction = '', , exponent] = parts ?? []
+/** Returns the parts of a quantity; undefined for another text. */
+export function partsOfQuantity(text: string): QuantityParts | undefined {
+  const found = quantityText.exec(text)
+  const [, sign, whole = '', fraction = '', mark, exponent, suffix = ''] = found ?? []
   const hasDigits = whole !== '' || fraction !== ''
-  return parts !== null && hasDigits && Math.abs(Number(exponent ?? 0)) <= 24 ? parts : undefined
+  if (found === null || !hasDigits || Math.abs(Number(exponent ?? 0)) > 24) return undefined
+  const power = Number(exponent ?? 0) + decimalPower(suffix)
+  const binaryPower = Math.max(0, binary.indexOf(suffix)) * 10
+  return { isNegative: sign === '-', whole, fraction, power, binaryPower, isExponent: mark !== undefined }
 }
 
 function decimalPower(suffix: string): number {

@@ -5,7 +5,7 @@ import type { Reply } from './api-server.ts'
 export interface AcceptCase {
   readonly of: 'list' | 'object' | 'watch'
   readonly accept: string
-  readonly answer: readonly [number, string, string?, string?]
+  readonly answer: readonly [number, string, string | undefined, string | undefined]
 }
 
 const json = 'application/json'
@@ -49,7 +49,7 @@ export const acceptCases: readonly AcceptCase[] = [
   { of: 'watch', accept: as('Table', 'v1beta1'), answer: [200, json, 'Table', beta] },
   {
     of: 'watch',
-    accept: as('PartialObjectMetadataList', 'v1beta1'),
+    accept: as('PartialObjectMetadata', 'v1beta1'),
     answer: [200, json, 'PartialObjectMetadata', beta],
   },
   { of: 'watch', accept: `${json};stream=watch`, answer: [200, json, 'ConfigMap', 'v1'] },

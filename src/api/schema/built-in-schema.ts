@@ -118,7 +118,7 @@ const forms: Readonly<Record<string, Schema>> = {
   bytes: { type: 'string', format: 'byte', textForm: 'base64' },
   time: { type: 'string', format: 'date-time', textForm: 'time' },
   'micro-time': { type: 'string', format: 'date-time', textForm: 'micro-time' },
-  quantity: { intOrString: true, format: 'quantity' },
+  quantity: { intOrString: true, format: 'quantity', textForm: 'quantity' },
   'int-or-string': { intOrString: true, format: 'int-or-string' },
   duration: text,
   'string-list': listOf(text),

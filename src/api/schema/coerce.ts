@@ -1,4 +1,5 @@
 import type { Json, JsonObject } from '../../model/api-object.ts'
+import { canonicalQuantity } from '../../model/canonical-quantity.ts'
 import { isQuantity } from '../../model/quantity.ts'
 import { isJsonObject, jsonTypeName } from '../document.ts'
 import { numberOf } from '../exact-json.ts'
@@ -40,6 +41,7 @@ function coerceValue(schema: Schema, value: Json, path: JsonPath, problems: Type
   if (typeof value === 'string')
     return schema.textForm === undefined ? value : coerceText(schema.textForm, value, path, problems)
   if (Array.isArray(value)) return coerceItems(schema, value, path, problems)
+  if (schema.textForm === 'quantity') return canonicalQuantity(JSON.stringify(value))
   return isJsonObject(value) ? coerceObject(schema, value, path, problems) : value
 }
 
@@ -139,7 +141,11 @@ function hasDeclaredType(schema: Schema, value: Json): boolean {
 
 /** Checks for an integer, a string or a fraction: resource quantities are often written as fractions (`cpu: 0.5`). */
 function isIntOrString(schema: Schema, value: Json): boolean {
-  if (schema.format === 'quantity') return typeof value === 'string' ? isQuantity(value) : typeof value === 'number'
+  if (schema.format === 'quantity') {
+    return typeof value === 'string'
+      ? isQuantity(value)
+      : numberOf(value) !== undefined && isQuantity(JSON.stringify(value))
+  }
   return typeof value === 'string' || isWhole(schema, value)
 }
 

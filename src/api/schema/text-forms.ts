@@ -1,17 +1,21 @@
+import { canonicalQuantity } from '../../model/canonical-quantity.ts'
+import { isQuantity } from '../../model/quantity.ts'
 import { hasTextFormat } from './formats.ts'
 
 /** The type that clients decode a text into. One text of another form would make a whole list unreadable to them. */
-export type TextForm = 'base64' | 'time' | 'micro-time'
+export type TextForm = 'base64' | 'time' | 'micro-time' | 'quantity'
 
 export const textForms: Readonly<Record<TextForm, string>> = {
   base64: 'text in base64',
   time: 'time in RFC 3339',
   'micro-time': 'time in RFC 3339',
+  quantity: 'quantity',
 }
 
 /** Returns the text in its stored form; undefined where it has another form. */
 export function readTextForm(form: TextForm, text: string): string | undefined {
   if (form === 'base64') return readBase64(text)
+  if (form === 'quantity') return isQuantity(text) ? canonicalQuantity(text) : undefined
   if (!timeText.test(text) || !hasTextFormat('date-time', text)) return undefined
   return form === 'time' ? text : text.replace(/(?:\.(\d+))?(Z|[+-]..:..)$/, withMicroseconds)
 }

@@ -52,13 +52,14 @@ describe('the schema of a built-in kind', () => {
     assert.throws(() => builtInSchema('', 'v1', 'Toaster'), /Toaster/)
   })
 
-  test('unknown fields of a Pod are pruned, fractions of a CPU stay', () => {
+  test('unknown fields of a Pod are pruned, fractions of a CPU become canonical', () => {
     const resources = { limits: { cpu: 0.5, memory: '1Gi' } }
     const { value, problems } = coerce(pod, {
       spec: { colour: 'blue', containers: [{ name: 'a', shape: 1, resources }] },
     })
     assert.deepEqual(problems, [])
-    assert.deepEqual(value, { spec: { containers: [{ name: 'a', resources }] }, metadata: {} })
+    const canonical = { limits: { cpu: '500m', memory: '1Gi' } }
+    assert.deepEqual(value, { spec: { containers: [{ name: 'a', resources: canonical }] }, metadata: {} })
   })
 
   test('a key of a map stays without its value: else a policy for some pods would be one for all', () => {
