@@ -1,6 +1,6 @@
 import { partsOfQuantity, QuantityError, type QuantityParts } from './quantity.ts'
 
-/** What the last digit of a decimal amount stands for: a quantity is exact to 10^-9. */
+/** The number of decimals: a quantity is exact to 10^-9. */
 const nanoDigits = 9
 const largestBinary = 2n ** 63n - 1n
 /** The number of digits up to which Kubernetes keeps a text that is in canonical form already. */

@@ -5,7 +5,7 @@ export type Encoding = 'json' | 'yaml' | 'protobuf'
 /** The versions of Tables and of metadata alone. v1beta1 has the same fields; clients from before Kubernetes 1.15 ask for it. */
 export type MetaVersion = 'meta.k8s.io/v1' | 'meta.k8s.io/v1beta1'
 
-/** What an answer shows: whole objects, their metadata alone, or a Table. */
+/** The part of objects that an answer shows: whole objects, their metadata alone, or a Table. */
 export type View =
   | { readonly kind: 'whole' }
   | { readonly kind: 'metadata'; readonly apiVersion: MetaVersion }
@@ -14,7 +14,7 @@ export type View =
 export interface TableView {
   readonly kind: 'table'
   readonly apiVersion: MetaVersion
-  /** What a row includes of its object beside the cells. */
+  /** The part of its object that a row includes beside the cells. */
   readonly rows: 'metadata' | 'object' | 'nothing'
 }
 
