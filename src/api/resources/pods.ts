@@ -72,7 +72,8 @@ function withFirstStatus(pod: ApiDocument): ApiDocument {
 function gatedConditions(pod: ApiDocument): JsonObject {
   if (listAt(pod['spec'], 'schedulingGates').length === 0) return {}
   const message = 'Scheduling is blocked due to non-empty scheduling gates'
-  return { conditions: [{ type: 'PodScheduled', status: 'False', reason: gatedReason, message }] }
+  const times = { lastProbeTime: null, lastTransitionTime: pod.metadata.creationTimestamp ?? null }
+  return { conditions: [{ type: 'PodScheduled', status: 'False', ...times, reason: gatedReason, message }] }
 }
 
 const defaultGraceSeconds = 30

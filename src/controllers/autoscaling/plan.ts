@@ -105,9 +105,8 @@ function planByMetrics(situation: Situation, base: Plan): Plan {
     (most, each) => (most === undefined || each.replicas > most.replicas ? each : most),
     undefined,
   )
-  const currentMetrics = results.map((result, index) =>
-    result.kind === 'replicas' ? result.status : { type: spec.metrics[index]?.type ?? '' },
-  )
+  // Programs read the field that the type of an entry names, so an entry without a figure has no type, as with Kubernetes.
+  const currentMetrics = results.map((result) => (result.kind === 'replicas' ? result.status : { type: '' }))
   const events = failures.map(({ reason, why }) => ({ type: 'Warning' as const, reason, message: why }))
   const found = { ...base, currentMetrics, results, events }
   // A metric without a figure may hide load, so that the others alone never make the target smaller.

@@ -61,7 +61,8 @@ export class HollowKubelet implements AsyncDisposable {
     const phase = spec.restartPolicy === 'Never' ? 'Succeeded' : 'Running'
     if (status.phase === phase) return
     const ip = `10.244.99.${1 + Math.floor(Math.random() * 250)}`
-    const conditions = [{ type: 'Ready', status: phase === 'Running' ? 'True' : 'False' }]
+    const lastTransitionTime = new Date().toISOString().replace(/\.\d+Z$/, 'Z')
+    const conditions = [{ type: 'Ready', status: phase === 'Running' ? 'True' : 'False', lastTransitionTime }]
     const next = { phase, podIP: ip, podIPs: [{ ip }], conditions }
     await this.#admin.call('PATCH', `${path}/status`, { status: next })
   }

@@ -30,12 +30,16 @@ export function sourceFile(program: string, path: string): string {
   return join(root, '.cache/clients', `source-${program}`, path)
 }
 
-/** `platnet server` with RBAC and TLS on the loopback, and its administrator. */
-export interface ClientsServer extends AsyncDisposable {
+/** An API server on the loopback with RBAC and TLS, and its administrator. */
+export interface ClientsCluster {
   readonly folder: string
   readonly access: AdminAccess
   readonly admin: AdminConnection
   readonly kubeconfig: string
+}
+
+/** `platnet server`. */
+export interface ClientsServer extends ClientsCluster, AsyncDisposable {
   /** The path of a file in the server's data directory. */
   dataFile(name: string): string
 }
@@ -63,7 +67,7 @@ export async function startServer(components: string, more: readonly string[] = 
 }
 
 /** Writes a kubeconfig with a token of a ServiceAccount, and returns its path. */
-export async function accountKubeconfig(server: ClientsServer, namespace: string, account: string): Promise<string> {
+export async function accountKubeconfig(server: ClientsCluster, namespace: string, account: string): Promise<string> {
   const path = `/api/v1/namespaces/${namespace}/serviceaccounts/${account}/token`
   const { body } = await server.admin.call('POST', path, { spec: { expirationSeconds: 7200 } })
   const file = join(server.folder, `${namespace}-${account}.kubeconfig`)
@@ -94,7 +98,7 @@ function writeKubeconfig(file: string, { host, port, ca }: AdminAccess, user: ob
 }
 
 /** Runs kubectl as the administrator, and returns its standard output; throws ExecError where it exits other than 0. */
-export async function kubectl(server: ClientsServer, args: readonly string[], stdin?: string): Promise<string> {
+export async function kubectl(server: ClientsCluster, args: readonly string[], stdin?: string): Promise<string> {
   const env = { HOME: server.folder, KUBECONFIG: server.kubeconfig }
   const input = stdin === undefined ? {} : { input: stdin }
   return (await runProgram('kubectl', args, { timeoutMs: 120_000, env, ...input })).stdout
@@ -108,7 +112,7 @@ export class ClientProgram implements AsyncDisposable {
   constructor(
     name: string,
     args: readonly string[],
-    { folder, kubeconfig }: ClientsServer,
+    { folder, kubeconfig }: ClientsCluster,
     env: NodeJS.ProcessEnv = {},
   ) {
     const file = programFile(name)

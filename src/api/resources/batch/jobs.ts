@@ -46,12 +46,16 @@ export function jobs(names: JobNames): Resource {
 
 const mostFailures = 2 ** 31 - 1
 
-/** Fills in the defaults that follow from other fields; a Job without labels gets those of its template. */
+/** Fills in the defaults that follow from other fields. */
 function complete(job: ApiDocument): ApiDocument {
-  const spec = completeJobSpec(objectAt(job['spec']))
-  const labels = objectAt(spec, 'template', 'metadata', 'labels') as Readonly<Record<string, string>>
+  return withLabels({ ...job, spec: completeJobSpec(objectAt(job['spec'])) })
+}
+
+/** A Job without labels gets those of its template. */
+function withLabels(job: ApiDocument): ApiDocument {
+  const labels = objectAt(job['spec'], 'template', 'metadata', 'labels') as Readonly<Record<string, string>>
   const isLabelled = Object.keys(job.metadata.labels ?? {}).length > 0 || Object.keys(labels).length === 0
-  return { ...(isLabelled ? job : withMetadata(job, { labels })), spec }
+  return isLabelled ? job : withMetadata(job, { labels })
 }
 
 function completeJobSpec(spec: JsonObject): JsonObject {
@@ -88,14 +92,14 @@ function withSelector(names: JobNames, job: ApiDocument): ApiDocument {
     ...objectAt(metadata, 'labels'),
   }
   const matchLabels = { [names.controllerUid]: uid, ...objectAt(selector, 'matchLabels') }
-  return {
+  return withLabels({
     ...job,
     spec: {
       ...spec,
       selector: { ...selector, matchLabels },
       template: { ...template, metadata: { ...metadata, labels } },
     },
-  }
+  })
 }
 
 function statusCell({ metadata, status }: ApiDocument): string {

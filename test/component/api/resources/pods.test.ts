@@ -91,6 +91,11 @@ describe('Pods', () => {
 
   test('a gated Pod loses gates and is narrowed, no more', async () => {
     await create('gated', { schedulingGates: [{ name: 'a.b/c' }], nodeSelector: { zone: 'a' } })
+    const { metadata, status } = (await server.call('GET', `${pods}/gated`)).body
+    assert.deepEqual(
+      status.conditions.map(({ reason, lastTransitionTime }: Record<string, string>) => [reason, lastTransitionTime]),
+      [['SchedulingGated', metadata.creationTimestamp]],
+    )
     assert.equal((await patch('gated', { spec: { nodeSelector: { disk: 'ssd' } } })).code, 200)
     assert.deepEqual(await refusedFields('gated', { nodeSelector: { zone: 'b' } }), ['spec.nodeSelector'])
     const added = { schedulingGates: [{ name: 'a.b/c' }, { name: 'a.b/d' }] }

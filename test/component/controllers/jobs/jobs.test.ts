@@ -65,6 +65,15 @@ describe('Jobs', () => {
     return read(name)
   }
 
+  test('a Job without labels has those of its template, which the server makes where there are none', async () => {
+    await make('bare', { suspend: true })
+    const { metadata, spec } = await read('bare')
+    assert.equal(metadata.labels['job-name'], 'bare')
+    assert.deepEqual(metadata.labels, spec.template.metadata.labels)
+    await make('named', { suspend: true, template: { metadata: { labels: { app: 'web' } }, spec: podSpec } })
+    assert.deepEqual((await read('named')).metadata.labels, { app: 'web' })
+  })
+
   test('make their pods one after the other up to the completions, each counted once', async () => {
     await make('counted', { completions: 3, parallelism: 2 })
     await untilRunning('counted', 2)

@@ -125,7 +125,7 @@ describe('the plan of an autoscaler', () => {
       plan.events[0]?.message,
       'failed to get cpu utilization: unable to get metrics for resource cpu: unable to fetch metrics from resource metrics API: x',
     )
-    assert.deepEqual(plan.currentMetrics, [{ type: 'Resource' }])
+    assert.deepEqual(plan.currentMetrics, [{ type: '' }])
   })
 
   test('does nothing while its pods have another autoscaler', () => {
