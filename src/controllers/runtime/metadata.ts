@@ -14,8 +14,9 @@ const ownerReferenceSchema = z.object({
   kind: z.string(),
   name: z.string(),
   uid: z.string(),
-  controller: otherwise(z.boolean(), false),
-  blockOwnerDeletion: otherwise(z.boolean(), false),
+  // What its writer left out stays out when a controller writes the owners again.
+  controller: optional(z.boolean()),
+  blockOwnerDeletion: optional(z.boolean()),
 })
 
 /** The metadata that a cache needs of every object: its identity, owners, finalizers and deletion state. */

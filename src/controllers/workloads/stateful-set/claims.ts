@@ -1,5 +1,6 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { ApiObject, Json, JsonObject } from '../../../model/api-object.ts'
-import { controllerOf, controllerReference, reownWrite } from '../../objects/claim.ts'
+import { controllerReference, reownWrite } from '../../objects/claim.ts'
 import type { Pod } from '../../objects/pod.ts'
 import { volumeClaimType } from '../../objects/types.ts'
 import type { VolumeClaim } from '../../objects/volume.ts'
@@ -81,7 +82,7 @@ function ownerOf(set: StatefulSet): OwnerReference {
 
 /**
  * Returns the writes by which a pod's claims have the owners of the retention policy: the set where its deletion
- * deletes them, the pod where it is surplus and its end deletes them. Claims of another controller stay as they are.
+ * deletes them, the pod where it is surplus and its end deletes them. Claims of another controller get neither.
  */
 export function ownerWrites(set: StatefulSet, pod: Pod, isSurplus: boolean, find: FindClaim): readonly Write[] {
   return set.spec.volumeClaimTemplates.flatMap((template) => {
@@ -99,17 +100,23 @@ function wantedOwners(
   claim: VolumeClaim,
 ): readonly OwnerReference[] | undefined {
   const { whenDeleted, whenScaled } = set.spec.persistentVolumeClaimRetentionPolicy
-  const controller = controllerOf(claim)
-  const ours = [set.metadata.uid, pod.metadata.uid]
-  if (controller !== undefined && !ours.includes(controller.uid)) return undefined
+  const known = claim.metadata.ownerReferences
+  const others = known.filter(({ uid }) => uid !== set.metadata.uid && uid !== pod.metadata.uid)
+  if (others.some((owner) => isEarlier(owner, 'StatefulSet', set) || isEarlier(owner, 'Pod', pod))) return undefined
+  const isFree = !others.some(({ controller }) => controller)
   const isOfPod = whenScaled === 'Delete' && isSurplus
   const isOfSet = whenDeleted === 'Delete' && !isOfPod
-  const others = claim.metadata.ownerReferences.filter(({ uid }) => !ours.includes(uid))
   const wanted = [
     ...others,
-    ...(isOfSet ? [ownerOf(set)] : []),
-    ...(isOfPod ? [controllerReference({ ...pod, apiVersion: 'v1', kind: 'Pod' })] : []),
+    ...(isFree && isOfSet ? [ownerOf(set)] : []),
+    ...(isFree && isOfPod ? [controllerReference({ ...pod, apiVersion: 'v1', kind: 'Pod' })] : []),
   ]
-  const uids = (owners: readonly OwnerReference[]) => owners.map(({ uid }) => uid).join()
-  return uids(wanted) === uids(claim.metadata.ownerReferences) ? undefined : wanted
+  const summary = (owners: readonly OwnerReference[]) =>
+    owners.map(({ uid, controller = false }) => `${uid} ${controller}`).toSorted()
+  return isDeepStrictEqual(summary(wanted), summary(known)) ? undefined : wanted
+}
+
+/** Checks for an owner of the same name that is not this one: the garbage collector decides about what it had. */
+function isEarlier(owner: OwnerReference, kind: string, { metadata }: StatefulSet | Pod): boolean {
+  return owner.kind === kind && owner.name === metadata.name && owner.uid !== metadata.uid
 }

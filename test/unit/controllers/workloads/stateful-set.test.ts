@@ -4,7 +4,7 @@ import { podSchema } from '../../../../src/controllers/objects/pod.ts'
 import { volumeClaimSchema } from '../../../../src/controllers/objects/volume.ts'
 import { controllerRevisionSchema, statefulSetSchema } from '../../../../src/controllers/workloads/shapes.ts'
 import { planStatefulSet } from '../../../../src/controllers/workloads/stateful-set/plan.ts'
-import { readyStatus, SimulatedCluster } from '../../../helpers/simulated-cluster.ts'
+import { type AnyObject, readyStatus, SimulatedCluster } from '../../../helpers/simulated-cluster.ts'
 
 function startLab(spec: object) {
   const cluster = new SimulatedCluster()
@@ -138,6 +138,49 @@ describe('a StatefulSet', () => {
       claim?.metadata.ownerReferences.map(({ uid }) => uid),
       ['o'],
     )
+  })
+
+  test('gives a claim its owner beside others, which stay as they were written, and makes it the controller again', () => {
+    const lab = startLab({
+      replicas: 1,
+      volumeClaimTemplates: [data],
+      persistentVolumeClaimRetentionPolicy: { whenDeleted: 'Delete', whenScaled: 'Retain' },
+    })
+    const other = { apiVersion: 'v1', kind: 'ConfigMap', name: 'o', uid: 'o' }
+    const metadata = { name: 'data-db-0', namespace: 'default', ownerReferences: [other] }
+    lab.cluster.add('persistentvolumeclaims', { metadata, spec: {} })
+    const owners = () =>
+      lab.cluster.list('persistentvolumeclaims', (object) => object as AnyObject)[0].metadata.ownerReferences
+    lab.settle()
+    const { uid } = lab.set().metadata
+    const owner = {
+      apiVersion: 'apps/v1',
+      kind: 'StatefulSet',
+      name: 'db',
+      uid,
+      controller: true,
+      blockOwnerDeletion: true,
+    }
+    assert.deepEqual(JSON.parse(JSON.stringify(owners())), [other, owner])
+    lab.cluster.patch('persistentvolumeclaims', 'default', 'data-db-0', {
+      metadata: { ownerReferences: [{ ...owner, controller: false }, other] },
+    })
+    lab.settle()
+    assert.deepEqual(JSON.parse(JSON.stringify(owners())), [other, owner])
+  })
+
+  test('leaves the owners of a claim alone that a set of the same name had before', () => {
+    const lab = startLab({
+      replicas: 1,
+      volumeClaimTemplates: [data],
+      persistentVolumeClaimRetentionPolicy: { whenDeleted: 'Delete', whenScaled: 'Retain' },
+    })
+    const owner = { apiVersion: 'apps/v1', kind: 'StatefulSet', name: 'db', uid: 'earlier' }
+    const metadata = { name: 'data-db-0', namespace: 'default', ownerReferences: [owner] }
+    lab.cluster.add('persistentvolumeclaims', { metadata, spec: {} })
+    lab.settle()
+    const [claim] = lab.cluster.list('persistentvolumeclaims', (object) => object as AnyObject)
+    assert.deepEqual(claim.metadata.ownerReferences, [owner])
   })
 
   test('ends surplus pods from the highest, one at a time', () => {
