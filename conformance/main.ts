@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { hasImages } from './images.ts'
 import { countStates, isSerial, type Outcome, planBatches, renderReport } from './outcomes.ts'
 import { type ConformanceRun, runs } from './runs.ts'
 import { listTests, runBatch, type SuitePlace } from './suite.ts'
@@ -89,7 +90,7 @@ function prepare(run: ConformanceRun): void {
   mkdirSync(work, { recursive: true })
   runScript('install.sh', run.cluster === undefined ? ['kubectl'] : [])
   runScript('build.sh', programsOf(run))
-  if (run.cluster !== undefined && !existsSync(join(work, 'images/.ready'))) runScript('images.sh')
+  if (run.cluster !== undefined && !hasImages(work)) runScript('images.sh')
 }
 
 function bringUp({ cluster }: ConformanceRun): void {

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Builds Kubernetes' own programs and its end-to-end suite from the Go module proxy: `WORK=folder sh build.sh [TARGET ...]`. Programs land in
-# $WORK/bin; a program that is there is not built again. All of them take about 25 minutes on two cores with a cold cache.
+# $WORK/bin; a program that is there is not built again. All of them take about 25 minutes on two cores with a cold cache. The target
+# `sources` is the source of Kubernetes alone.
 #
 # The module k8s.io/kubernetes of the proxy lacks its staging modules, which are published as v0.34.4 for v1.34.4. So it is copied to a folder
 # that can be written, and each `replace` is pointed at the published module.
@@ -44,6 +45,7 @@ from_proxy() {
 test $# -gt 0 ||
   set -- e2e.test agnhost regression-issue-74839 kubelet kube-apiserver kube-controller-manager kube-scheduler etcd kube-proxy coredns
 for target; do
+  test "$target" != sources || { prepare_kubernetes; continue; }
   test ! -x "$WORK/bin/$target" || continue
   echo "conformance: building $target" >&2
   case $target in

@@ -8,6 +8,7 @@
 #   nginx, httpd, nautilus                         busybox httpd on port 80
 #   pause                                          a short program in C
 set -eu
+here=$(cd "$(dirname "$0")" && pwd)
 WORK=$(cd "$WORK" && pwd)
 out=$WORK/images
 rm -rf "$out/root" "$out/small"
@@ -27,6 +28,7 @@ image() {
   config=$(sha256sum "$folder/config.json" | cut -d' ' -f1).json
   mv "$folder/config.json" "$folder/$config"
   printf '[{"Config":"%s","RepoTags":["%s"],"Layers":["layer.tar"]}]' "$config" "$name" >"$folder/manifest.json"
+  rm -f "$out/$file.tar" # it may have other names by hard links
   tar -C "$folder" -cf "$out/$file.tar" manifest.json "$config" layer.tar
   rm -rf "$folder"
 }
@@ -55,6 +57,9 @@ with_program() {
 
 skeleton "$out/small"
 printf '{"image":"nautilus.jpg"}' >"$out/small/www/data.json" # what tests ask of nautilus
+# Tests take the page away from the folder of the original, so that the probe of its pod fails.
+mkdir -p "$out/small/usr/local/apache2"
+ln -s /www "$out/small/usr/local/apache2/htdocs"
 layer small "$out/small"
 
 skeleton "$out/root"
@@ -83,6 +88,7 @@ cp "$WORK/bin/agnhost" "$out/root/agnhost"
 ln -sf agnhost "$out/root/agnhost-2"
 test ! -x "$WORK/bin/coredns" || cp "$WORK/bin/coredns" "$out/root/coredns"  # some DNS tests run a server of their own
 test ! -x "$WORK/bin/kube-proxy" || cp "$WORK/bin/kube-proxy" "$out/root/usr/local/bin/kube-proxy"
+WORK=$WORK sh "$here/build.sh" sources
 for each in localhost.crt localhost.key; do cp "$WORK/build/kubernetes/test/images/agnhost/porter/$each" "$out/root/$each"; done
 layer full "$out/root"
 
@@ -106,4 +112,5 @@ fi
 serve='["/bin/busybox","httpd","-f","-p","80","-h","/www"]'
 for each in nginx:1.14-4 nginx:1.15-4 httpd:2.4.38-4 httpd:2.4.39-4 nautilus:1.7; do image $e2e/$each small null "$serve"; done
 rm -f "$out"/*.layer.tar
-touch "$out/.ready"
+# main.ts makes them again when this script has changed.
+sha256sum <"$here/images.sh" | cut -d' ' -f1 >"$out/.ready"

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { hasImages } from '../../conformance/images.ts'
 import { type RunningProgram, runProgram } from '../../src/host/index.ts'
 
 const root = resolve(import.meta.dirname, '../..')
@@ -32,7 +33,7 @@ export class RealCluster implements AsyncDisposable {
   static async start(settings: Readonly<Record<string, string>>): Promise<RealCluster> {
     const cluster = new RealCluster(settings)
     await cluster.#script('install.sh')
-    if (!existsSync(join(conformanceFolder, 'images/.ready'))) await cluster.#script('images.sh')
+    if (!hasImages(conformanceFolder)) await cluster.#script('images.sh')
     await cluster.#script('up.sh')
     return cluster
   }
