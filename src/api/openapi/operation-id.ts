@@ -1,4 +1,4 @@
-import type { Resource, Subresource } from '../resources/resource.ts'
+import type { ConnectSubresource, Resource, Subresource } from '../resources/resource.ts'
 
 /** The actions, in the words of `x-kubernetes-action`. */
 export type Action = 'get' | 'list' | 'post' | 'put' | 'patch' | 'delete' | 'deletecollection'
@@ -8,7 +8,7 @@ export interface Place {
   readonly path: string
   readonly actions: readonly Action[]
   readonly resource: Resource
-  readonly subresource?: Subresource
+  readonly subresource?: Subresource | ConnectSubresource
   /** True for a path that covers all namespaces. */
   readonly isEverywhere?: boolean
 }
@@ -30,6 +30,23 @@ export function operationId(action: Action, { resource, subresource, isEverywher
     kind,
     subresource === undefined ? '' : capitalize(subresource),
     isEverywhere === true ? 'ForAllNamespaces' : '',
+  ].join('')
+}
+
+/** Returns the name of a connection's method: `connectCoreV1GetNamespacedPodProxyWithPath`. */
+export function connectionId(
+  method: string,
+  { resource, subresource, hasPath }: { resource: Resource; subresource: ConnectSubresource; hasPath: boolean },
+): string {
+  return [
+    'connect',
+    capitalize(groupWord(resource)),
+    capitalize(resource.version),
+    capitalize(method),
+    resource.namespaced ? 'Namespaced' : '',
+    resource.kind,
+    capitalize(subresource),
+    hasPath ? 'WithPath' : '',
   ].join('')
 }
 

@@ -4,6 +4,7 @@ import { type GroupVersionKind, kindOfSubresource, subresourceVerbsOf, verbsOf }
 import { protobufType } from '../negotiate/accept.ts'
 import { apiVersionOf, type Resource } from '../resources/resource.ts'
 import { kindComponentName, listComponentName, typeComponentName } from './component-names.ts'
+import { connectionPathsOf } from './connection-paths.ts'
 import { type Action, operationId, operationTag, type Place } from './operation-id.ts'
 import {
   deleteParameters,
@@ -17,8 +18,8 @@ import {
 
 /** One method of one path, for both versions of OpenAPI. Types have the names of their components. */
 export interface Operation {
-  readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete'
-  readonly action: Action
+  readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete' | 'options' | 'head'
+  readonly action: Action | 'connect'
   readonly id: string
   readonly tag: string
   readonly description: string
@@ -26,7 +27,8 @@ export interface Operation {
   readonly body?: { readonly type: string; readonly isRequired: boolean; readonly mediaTypes: readonly string[] }
   /** The status codes that answer with the type. */
   readonly codes: readonly (200 | 201 | 202)[]
-  readonly answer: string
+  /** The type of the answer; undefined for text and streams. */
+  readonly answer: string | undefined
   readonly produces: readonly string[]
   /** The kind that the operation reads and writes. */
   readonly kind: GroupVersionKind
@@ -51,19 +53,25 @@ export function groupVersionPath(resource: { readonly group: string; readonly ve
 
 /** Returns every path of a resource, with its operations. */
 export function pathsOf(resource: Resource, dialect: Dialect['name']): readonly OperationPath[] {
-  return placesOf(resource)
+  const paths = placesOf(resource)
     .filter(({ actions }) => actions.length > 0)
     .map((place) => ({
       path: place.path,
       parameters: pathParameters(place.path),
       operations: place.actions.map((action) => toOperation(action, place, dialect)),
     }))
+  return [...paths, ...connectionPathsOf(resource, `${collectionPath(resource)}/{name}`)]
+}
+
+function collectionPath(resource: Resource): string {
+  const root = `/${groupVersionPath(resource)}`
+  return resource.namespaced ? `${root}/namespaces/{namespace}/${resource.plural}` : `${root}/${resource.plural}`
 }
 
 function placesOf(resource: Resource): readonly Place[] {
   const { namespaced, plural, subresources } = resource
   const root = `/${groupVersionPath(resource)}`
-  const collection = namespaced ? `${root}/namespaces/{namespace}/${plural}` : `${root}/${plural}`
+  const collection = collectionPath(resource)
   const served = verbsOf(resource)
   const own = (...actions: readonly Action[]) => actions.filter((action) => served.includes(verbs[action]))
   return [

@@ -1,3 +1,5 @@
+import type { ConnectSubresource } from '../resources/resource.ts'
+
 /** A parameter of an operation, for both versions of OpenAPI. */
 export interface Parameter {
   readonly name: string
@@ -54,9 +56,46 @@ export const deleteParameters = query(
   ['propagationPolicy', 'string', 'What happens to dependents: Orphan, Background or Foreground.'],
 )
 
+const container: Entry = ['container', 'string', 'The container; absent: the only one of the pod, or its default one.']
+const streams = (isOnByDefault: boolean): readonly Entry[] => {
+  const ifAbsent = isOnByDefault ? 'true' : 'false'
+  return [
+    ['stderr', 'boolean', `Whether the standard error stream is sent; ${ifAbsent} where absent.`],
+    ['stdin', 'boolean', 'Whether the client sends a standard input stream; false where absent.'],
+    ['stdout', 'boolean', `Whether the standard output stream is sent; ${ifAbsent} where absent.`],
+    ['tty', 'boolean', 'Whether the command runs in a terminal; false where absent.'],
+  ]
+}
+
+const logParameters = query(
+  container,
+  ['follow', 'boolean', 'The answer goes on with what is logged later.'],
+  ['insecureSkipTLSVerifyBackend', 'boolean', 'The certificate of the node is not checked.'],
+  ['limitBytes', 'integer', 'The largest number of bytes of the answer.'],
+  ['previous', 'boolean', 'The log of the container that ran before.'],
+  ['sinceSeconds', 'integer', 'Lines that are at most as many seconds old.'],
+  ['stream', 'string', 'The stream: All, Stdout or Stderr.'],
+  ['tailLines', 'integer', 'As many lines from the end of the log.'],
+  ['timestamps', 'boolean', 'Each line begins with its time in RFC 3339.'],
+)
+
+/** The parameters of connections, which all methods of a path share. */
+export const connectionParameters: Readonly<Record<ConnectSubresource, readonly Parameter[]>> = {
+  attach: query(container, ...streams(true)),
+  exec: query(
+    ['command', 'string', 'The program and its arguments, one parameter each.'],
+    container,
+    ...streams(false),
+  ),
+  log: logParameters,
+  portforward: query(['ports', 'integer', 'The ports to forward; a WebSocket needs them.']),
+  proxy: query(['path', 'string', 'The path at the backend.']),
+}
+
 const pathTexts: Readonly<Record<string, string>> = {
   name: 'The name of the object.',
   namespace: 'The namespace of the objects.',
+  path: 'The path at the backend.',
 }
 
 /** Returns the parameters that a path names in braces. */

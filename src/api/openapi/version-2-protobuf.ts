@@ -165,6 +165,8 @@ const pathItem = message(
     put: field(3, operation),
     post: field(4, operation),
     delete: field(5, operation),
+    options: field(6, operation),
+    head: field(7, operation),
     patch: field(8, operation),
     parameters: field(9, parameter),
   },

@@ -50,8 +50,8 @@ function toBody({ type, isRequired }: NonNullable<Operation['body']>): JsonObjec
   return { name: 'body', in: 'body', ...(isRequired ? { required: true } : {}), schema: toSchema(type) }
 }
 
-function toSchema(type: string): JsonObject {
-  return { $ref: `#/definitions/${type}` }
+function toSchema(type: string | undefined): JsonObject {
+  return type === undefined ? { type: 'string' } : { $ref: `#/definitions/${type}` }
 }
 
 /** The keywords that v2 omits: those that it cannot express, and defaults, which its clients do not use. */

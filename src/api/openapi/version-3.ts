@@ -60,6 +60,7 @@ function toBody({ mediaTypes, type, isRequired }: NonNullable<Operation['body']>
   return { content: toContent(mediaTypes, type), ...(isRequired ? { required: true } : {}) }
 }
 
-function toContent(mediaTypes: readonly string[], type: string): JsonObject {
-  return Object.fromEntries(mediaTypes.map((mediaType) => [mediaType, { schema: { $ref: referenceTo(type) } }]))
+function toContent(mediaTypes: readonly string[], type: string | undefined): JsonObject {
+  const schema = type === undefined ? { type: 'string' } : { $ref: referenceTo(type) }
+  return Object.fromEntries(mediaTypes.map((mediaType) => [mediaType, { schema }]))
 }

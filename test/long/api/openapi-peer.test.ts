@@ -78,6 +78,31 @@ describe('the documents of a definition beside kube-apiserver', { skip }, () => 
       }
   })
 
+  test('paths that connect with pods, Services and nodes are the same in both versions', async () => {
+    const [own, other] = [await mine('/openapi/v3/api/v1'), await theirs('/openapi/v3/api/v1')]
+    const [own2, other2] = [await mine('/openapi/v2'), await theirs('/openapi/v2')]
+    const connections = Object.keys(other.paths).filter((path) => /\/(attach|exec|log|portforward|proxy)\b/.test(path))
+    assert.equal(connections.length, 10)
+    const shared = (parameters: readonly JsonObject[]) =>
+      parameters.map((each) => each['$ref'] ?? `${each['in']} ${each['name']}`).toSorted()
+    for (const path of connections) {
+      const { parameters, ...operations } = facts(own.paths[path]) as JsonObject
+      const { parameters: wanted, ...expected } = facts(other.paths[path]) as JsonObject
+      assert.deepEqual(operations, expected, path)
+      const isPretty = (each: JsonObject) => each['name'] === 'pretty'
+      assert.deepEqual(
+        shared(parameters as JsonObject[]),
+        shared((wanted as JsonObject[]).filter((each) => !isPretty(each))),
+        path,
+      )
+      for (const [method, operation] of Object.entries<JsonObject>(other2.paths[path])) {
+        if (method === 'parameters') continue
+        const { description: _, consumes: _c, schemes: _s, ...rest } = operation
+        assert.deepEqual(facts(own2.paths[path][method]), facts(rest), `${method} ${path}`)
+      }
+    }
+  })
+
   test('kinds that we serve too have the same names', async () => {
     const names = async (read: typeof mine) => Object.keys((await read('/openapi/v3/apis/apps/v1')).components.schemas)
     const known = new Set(await names(theirs))

@@ -64,6 +64,24 @@ describe('the documents under /openapi', () => {
     assert.equal(paths['/api/v1/namespaces/{namespace}/pods'].get['x-kubernetes-action'], 'list')
   })
 
+  test('paths that connect with an object have its methods and parameters, and answer text', async () => {
+    const { paths } = (await server.call('GET', await linkOf('api/v1'))).body
+    const namesOf = (item: { parameters: { name: string }[] }) => item.parameters.map(({ name }) => name)
+    const pod = '/api/v1/namespaces/{namespace}/pods/{name}'
+    const { parameters: _, ...exec } = paths[`${pod}/exec`]
+    assert.deepEqual(Object.keys(exec), ['get', 'post'])
+    assert.deepEqual(namesOf(paths[`${pod}/exec`]), [
+      ...['namespace', 'name', 'command', 'container', 'stderr', 'stdin', 'stdout', 'tty'],
+    ])
+    assert.equal(exec.get.operationId, 'connectCoreV1GetNamespacedPodExec')
+    assert.deepEqual(exec.get.responses[200].content, { '*/*': { schema: { type: 'string' } } })
+    const proxy = paths['/api/v1/nodes/{name}/proxy/{path}']
+    assert.equal(proxy.head.operationId, 'connectCoreV1HeadNodeProxyWithPath')
+    assert.equal(paths[`${pod}/log`].get.operationId, 'readCoreV1NamespacedPodLog')
+    const v2 = (await server.call('GET', '/openapi/v2')).body.paths
+    assert.deepEqual(v2[`${pod}/log`].get.responses[200].schema, { type: 'string' })
+  })
+
   test('a review can only be created', async () => {
     const { paths } = (await server.call('GET', await linkOf('apis/authorization.platform.internal/v1'))).body
     const review = '/apis/authorization.platform.internal/v1/selfsubjectaccessreviews'
