@@ -51,8 +51,11 @@ export function startOffline(
     return found
   }
   const list = JSON.stringify({ metadata: { resourceVersion: '9' }, items: pods })
-  const stream = (_request: unknown, _limits: unknown, consume: (chunks: unknown) => unknown) =>
-    consume(ReadableStream.from([Buffer.from(list)]))
+  let lists = 0
+  const stream = (_request: unknown, _limits: unknown, consume: (chunks: unknown) => unknown) => {
+    lists += 1
+    return consume(ReadableStream.from([Buffer.from(list)]))
+  }
   const client = { get, stream, patch: answer('patch'), delete: answer('delete') } as unknown as ApiClient
   const caches = new Caches({ client, log: silentLogger })
   const dialect = createDialect('kubernetes')
@@ -62,5 +65,5 @@ export function startOffline(
   const controller = create(kit)
   const stop = () => controller.stop({ signal: AbortSignal.timeout(1000) })
   const start = () => controller.start({ signal: AbortSignal.timeout(1000) })
-  return { caches, calls, passes, added, start, stop }
+  return { caches, calls, passes, added, lists: () => lists, start, stop }
 }

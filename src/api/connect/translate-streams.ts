@@ -42,6 +42,7 @@ export async function translateStreams(exchange: Exchange, question: UpgradeQues
     const { webSocket } = await acceptWebSocket(exchange, [closingProtocol])
     const gone = AbortSignal.any([exchange.stopping, clientGone(webSocket)])
     gone.addEventListener('abort', () => socket.destroy(), { once: true })
+    // A client that goes first: the command gets what was sent. Where the command ends first, `finally` closes.
     webSocket.once('close', () => closeWritten(socket))
     socket.unshift(head)
     await new Translation(webSocket, socket, streamsOf(exchange.url.searchParams)).run()

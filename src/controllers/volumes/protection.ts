@@ -1,15 +1,15 @@
-import { type ApiClient, listPages } from '../../client/index.ts'
 import type { Component } from '../../loop/component.ts'
 import type { ControllerContext } from '../context.ts'
 import { isOwnedBy } from '../objects/claim.ts'
-import { type Pod, podSchema } from '../objects/pod.ts'
+import type { Pod } from '../objects/pod.ts'
 import { claimKeysOf, claimNameOf } from '../objects/pod-claims.ts'
 import { podType, volumeClaimType, volumeType } from '../objects/types.ts'
 import type { Volume, VolumeClaim } from '../objects/volume.ts'
 import { Controller, type Watch, watchKeys } from '../runtime/controller.ts'
 import type { Identity } from '../runtime/metadata.ts'
 import type { ObjectCache } from '../runtime/object-cache.ts'
-import { keyOf, type ResourceType } from '../runtime/resource-type.ts'
+import { type CachedObject, keyOf, type ResourceType } from '../runtime/resource-type.ts'
+import { ListedPods } from './listed-pods.ts'
 
 /** When an object is looked at again that was in use by the API server, and not by the caches. */
 const stillUsedMs = 5_000
@@ -33,22 +33,27 @@ interface ProtectionParts<T extends Protected> {
 export function createClaimProtection(context: ControllerContext): Component {
   const pods = context.caches.of(podType)
   const users = pods.addIndex(claimKeysOf)
+  const listed = new ListedPods(context.client)
+  const seenMs = new WeakMap<VolumeClaim, number>()
   return createProtection(context, {
     name: 'pvc-protection',
     type: volumeClaimType,
     finalizer: context.dialect.volumes.claimProtection,
     isUsed: (claim) => users.get(keyOf(claim)).some((pod) => usesClaim(pod, claim)),
-    isUsedLive: (claim, signal) => isUsedByListed(context.client, claim, signal),
-    watches: [watchKeys(pods, claimKeysOf)],
+    // The cache may not have a pod yet that has just got a node.
+    isUsedLive: async (claim, signal) => {
+      const { namespace = '' } = claim.metadata
+      const since = seenMs.get(claim) ?? performance.now()
+      const pods = await listed.usersOf({ key: keyOf(claim), namespace }, since, signal)
+      return pods === undefined || pods.some((pod) => usesClaim(pod, claim))
+    },
+    watches: [watchKeys(pods, claimKeysOf), rememberChanges(context.caches.of(volumeClaimType), seenMs)],
   })
 }
 
-/** Lists the pods of the namespace: the cache may not have a pod yet that has just got a node. */
-async function isUsedByListed(client: ApiClient, claim: VolumeClaim, signal: AbortSignal): Promise<boolean> {
-  const { namespace = '' } = claim.metadata
-  const reduce = (json: unknown) => usesClaim(podSchema.parse(json), claim)
-  const { items, leftOut } = await listPages(client, { resource: podType.resource, namespace }, { signal, reduce })
-  return leftOut.length > 0 || items.includes(true)
+/** Remembers when the cache got each object; adds no key. */
+function rememberChanges<T extends CachedObject>(cache: ObjectCache<T>, seenMs: WeakMap<T, number>): Watch {
+  return { subscribe: () => cache.onChange(({ next }) => next && seenMs.set(next, performance.now())) }
 }
 
 /**

@@ -38,6 +38,27 @@ describe('the protection of a deleted claim', () => {
     return calls
   }
 
+  test('of a thousand claims that go together lists the pods of their namespace once', async () => {
+    const claims = Array.from({ length: 1000 }, (_, index) => ({
+      ...claim,
+      metadata: { ...claim.metadata, name: `c${index}`, uid: `uid-${index}` },
+    }))
+    const used = podOf({ persistentVolumeClaim: { claimName: 'c7' } })
+    const live = Object.fromEntries(claims.map((each) => [each.metadata.name, each]))
+    const { caches, calls, lists, passes, start, stop } = startOffline(createClaimProtection, live, [used])
+    for (const each of claims) caches.of(volumeClaimType).note(each)
+    await start()
+    await until('all claims were looked at', () => passes.length >= 1000)
+    assert.equal(lists(), 1)
+    assert.equal(calls.length, 999)
+    assert.ok(!calls.includes('patch c7'))
+    const late = { ...claim, metadata: { ...claim.metadata, name: 'late', uid: 'uid-late', resourceVersion: '2' } }
+    caches.of(volumeClaimType).note(late)
+    await until('the claim that was deleted later is listed for itself', () => calls.includes('patch late'))
+    assert.equal(lists(), 2)
+    await stop()
+  })
+
   test('ends when no pod uses it', async () => {
     assert.deepEqual(await writesFor([], []), ['patch p-data'])
   })
