@@ -23,6 +23,7 @@ import { claimKeyOf, freeClassOf } from '../volumes/match.ts'
 import { demandOf, loadNodes, type PodDemand } from './placed-pod.ts'
 import { Placements, schedulingOrder } from './plan.ts'
 import { isMakingRoom, type Preemption, planPreemption } from './preemption.ts'
+import { VolumeWaits, volumeBindTimeoutMs } from './volume-waits.ts'
 import { VolumePlanner } from './volumes.ts'
 
 /** The name of this scheduler. It also places pods that name no scheduler. */
@@ -42,9 +43,9 @@ function markOf({ metadata: { uid, resourceVersion }, status }: Pod) {
 const everything = 'pods'
 
 /** Binds pending pods to nodes, and reports why the others cannot run. */
-export function createScheduler(kit: ControllerContext): Component {
+export function createScheduler(kit: ControllerContext, bindTimeoutMs = volumeBindTimeoutMs): Component {
   const pods = kit.caches.of(podType)
-  const scheduler = new Scheduler(kit, pods)
+  const scheduler = new Scheduler(kit, pods, new VolumeWaits(bindTimeoutMs))
   return new Controller({
     name: 'scheduler',
     watches: [
@@ -89,6 +90,9 @@ function isSameNode(old: Node, next: Node): boolean {
 
 const waitingPods = 'waiting'
 
+/** The words of kube-scheduler. */
+const bindTimeoutText = 'running PreBind plugin "VolumeBinding": binding volumes: context deadline exceeded'
+
 function whetherWaiting(pod: Pod): Iterable<string> {
   return isWaiting(pod) ? [waitingPods] : []
 }
@@ -107,10 +111,12 @@ class Scheduler {
   readonly #demands = new WeakMap<Pod, PodDemand>()
   /** The nodes of pods that were just bound, by uid, until the cache shows the binding. */
   readonly #assumed = new Map<string, string>()
+  readonly #volumeWaits: VolumeWaits
 
-  constructor(kit: ControllerContext, pods: ObjectCache<Pod>) {
+  constructor(kit: ControllerContext, pods: ObjectCache<Pod>, volumeWaits: VolumeWaits) {
     this.#kit = kit
     this.#pods = pods
+    this.#volumeWaits = volumeWaits
     this.#waiting = pods.addIndex(whetherWaiting)
     this.#claimUsers = pods.addIndex(claimKeysOf)
     const volumes = kit.caches.of(volumeType)
@@ -135,6 +141,7 @@ class Scheduler {
     const failures: unknown[] = []
     const tasks: Promise<unknown>[] = []
     const slice = new TimeSlice()
+    this.#volumeWaits.keep(new Set(waiting.map(({ pod }) => pod.metadata.uid)))
     for (const demand of waiting.toSorted(schedulingOrder)) {
       for (const task of this.#settle(withVolumes(demand, planner), placements, signal))
         tasks.push(task.catch((error: unknown) => failures.push(error)))
@@ -144,13 +151,17 @@ class Scheduler {
     const busyMs = performance.now() - startedMs
     await Promise.all(tasks)
     if (failures.length > 0) throw failures[0]
-    return { busyMs }
+    return { busyMs, againInMs: this.#volumeWaits.nextInMs(performance.now()) }
   }
 
   /** Places one pod and returns the requests that write the result. */
   #settle(demand: PodDemand, placements: Placements, signal: AbortSignal): readonly Promise<void>[] {
     const { metrics } = this.#kit
     const startedMs = performance.now()
+    if (this.#volumeWaits.isOver(demand.pod.metadata.uid, startedMs)) {
+      metrics.countAttempt('error', performance.now() - startedMs)
+      return [this.#refuse(demand.pod, bindTimeoutText, signal, 'SchedulerError')]
+    }
     const refusal = demand.volumes?.refusal
     if (refusal !== undefined) {
       metrics.countAttempt('unschedulable', performance.now() - startedMs)
@@ -165,7 +176,10 @@ class Scheduler {
     placements.place(placement.node, demand)
     const node = placements.loads.get(placement.node)?.node
     const bindings = node && demand.volumes?.bindingsOn(node)
-    if (bindings !== undefined) return [this.#bindVolumes(bindings, signal)]
+    if (bindings !== undefined) {
+      this.#volumeWaits.note(demand.pod.metadata.uid, startedMs)
+      return [this.#bindVolumes(bindings, signal)]
+    }
     this.#assumed.set(demand.pod.metadata.uid, placement.node)
     return [this.#bindCounted(demand.pod, placement.node, startedMs, signal)]
   }
@@ -311,8 +325,8 @@ class Scheduler {
    * Reports a pod that no node can run. The PodScheduled condition keeps the message, so each message becomes one
    * Event.
    */
-  async #refuse(pod: Pod, message: string, signal: AbortSignal): Promise<void> {
-    const change = { type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message } as const
+  async #refuse(pod: Pod, message: string, signal: AbortSignal, reason = 'Unschedulable'): Promise<void> {
+    const change = { type: 'PodScheduled', status: 'False', reason, message } as const
     const conditions = withCondition(pod.status.conditions, change, Date.now())
     if (conditions === pod.status.conditions) return
     this.#kit.events.record(subjectOf(pod), 'Warning', 'FailedScheduling', message)
