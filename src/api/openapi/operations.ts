@@ -4,7 +4,6 @@ import { type GroupVersionKind, kindOfSubresource, subresourceVerbsOf, verbsOf }
 import { protobufType } from '../negotiate/accept.ts'
 import { apiVersionOf, type Resource } from '../resources/resource.ts'
 import { kindComponentName, listComponentName, typeComponentName } from './component-names.ts'
-import { connectionPathsOf } from './connection-paths.ts'
 import { type Action, operationId, operationTag, type Place } from './operation-id.ts'
 import {
   deleteParameters,
@@ -51,19 +50,19 @@ export function groupVersionPath(resource: { readonly group: string; readonly ve
   return `${resource.group === '' ? 'api' : 'apis'}/${apiVersionOf(resource)}`
 }
 
-/** Returns every path of a resource, with its operations. */
-export function pathsOf(resource: Resource, dialect: Dialect['name']): readonly OperationPath[] {
-  const paths = placesOf(resource)
+/** Returns the paths of a resource's collections, objects and their parts, with their operations. */
+export function objectPathsOf(resource: Resource, dialect: Dialect['name']): readonly OperationPath[] {
+  return placesOf(resource)
     .filter(({ actions }) => actions.length > 0)
     .map((place) => ({
       path: place.path,
       parameters: pathParameters(place.path),
       operations: place.actions.map((action) => toOperation(action, place, dialect)),
     }))
-  return [...paths, ...connectionPathsOf(resource, `${collectionPath(resource)}/{name}`)]
 }
 
-function collectionPath(resource: Resource): string {
+/** Returns the path of the collection in which objects are created. */
+export function collectionPath(resource: Resource): string {
   const root = `/${groupVersionPath(resource)}`
   return resource.namespaced ? `${root}/namespaces/{namespace}/${resource.plural}` : `${root}/${resource.plural}`
 }

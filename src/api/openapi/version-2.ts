@@ -3,8 +3,9 @@ import type { Dialect } from '../../model/dialect.ts'
 import { isJsonObject } from '../document.ts'
 import type { Resource } from '../resources/resource.ts'
 import { toComponents } from './components.ts'
-import { groupVersionKind, kindExtension, type Operation, type OperationPath, pathsOf } from './operations.ts'
+import { groupVersionKind, kindExtension, type Operation, type OperationPath } from './operations.ts'
 import type { Parameter } from './parameters.ts'
+import { pathsOf } from './paths.ts'
 import { codeTexts, info } from './version-3.ts'
 
 /** Returns the OpenAPI v2 document of all resources, for clients older than v3. */

@@ -4,8 +4,9 @@ import type { Resource } from '../resources/resource.ts'
 import { versionInfo } from '../version.ts'
 import { toComponents } from './components.ts'
 import { referenceTo } from './open-api-schema.ts'
-import { groupVersionKind, kindExtension, type Operation, type OperationPath, pathsOf } from './operations.ts'
+import { groupVersionKind, kindExtension, type Operation, type OperationPath } from './operations.ts'
 import type { Parameter } from './parameters.ts'
+import { pathsOf } from './paths.ts'
 
 export const info = { title: 'Platnet', version: versionInfo.gitVersion }
 
