@@ -53,7 +53,7 @@ test('a node registers itself, keeps what others wrote on it and comes back afte
   const { metadata, status } = await node()
   assert.equal(metadata.labels['kubernetes.io/hostname'], 'n1')
   assert.deepEqual(status.addresses[0], { type: 'InternalIP', address: '192.0.2.7' })
-  assert.equal(status.allocatable.memory, '4194304Ki')
+  assert.equal(status.allocatable.memory, '4Gi', 'stored in canonical form')
   assert.deepEqual(status.daemonEndpoints, { kubeletEndpoint: { Port: 10_250 } })
   const lease = await server.call('GET', '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/n1')
   assert.equal(lease.body.spec.holderIdentity, 'n1')
