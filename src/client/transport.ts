@@ -3,6 +3,7 @@ import { Agent as HttpAgent } from 'node:http'
 import { Agent as HttpsAgent } from 'node:https'
 import type { Readable } from 'node:stream'
 import { isDeepStrictEqual } from 'node:util'
+import { orAborted } from '../loop/deadline.ts'
 import { Deadline } from './deadline.ts'
 import { ApiError } from './errors.ts'
 import type { ClusterAccess } from './kubeconfig.ts'
@@ -50,6 +51,9 @@ export interface TransportOptions {
   /** Reads certificates and token again, after a request that could not be made with those known or was refused with them. */
   readonly reread?: () => Promise<ClusterAccess>
 }
+
+/** How long a failed request waits for the files with the credentials. */
+const maxRereadMs = 1_000
 
 type Library = typeof import('axios')
 
@@ -101,9 +105,14 @@ export class Transport {
       const failure = describeFailure(library, error, request, deadline)
       if (failure instanceof ApiError && (failure.code === 'unavailable' || failure.code === 'timeout'))
         this.#leave(asked)
-      if (failure instanceof ApiError && mayBeOutdated(failure)) await this.#renew()
+      if (failure instanceof ApiError && mayBeOutdated(failure)) await this.#renewInTime()
       throw failure
     }
+  }
+
+  /** Waits for the files, but not for a file system that hangs, or a pipe: that read goes on alone, and no other begins meanwhile. */
+  async #renewInTime(): Promise<void> {
+    await orAborted(this.#renew(), AbortSignal.timeout(maxRereadMs)).catch(() => undefined)
   }
 
   /** Takes what the files hold by now for the next requests. Where they cannot be read, the next failure reads them again. */

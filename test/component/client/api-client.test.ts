@@ -215,6 +215,22 @@ describe('the API client over TLS', () => {
     client.close()
   })
 
+  it('does not wait for a file of credentials that hangs, and reads it no second time meanwhile', async () => {
+    await using server = await startServer((_, response) =>
+      sendJson(response, statusBody(401, 'Unauthorized', 'unknown'), 401),
+    )
+    let reads = 0
+    const reread = () => {
+      reads += 1
+      return new Promise<never>(() => {})
+    }
+    const client = new ApiClient({ server: server.url, skipTlsVerify: false }, { reread })
+    const asked = Array.from({ length: 3 }, async () => (await apiErrorOf(client.get(web))).code)
+    assert.deepEqual(await Promise.all(asked), ['unauthorized', 'unauthorized', 'unauthorized'])
+    assert.equal(reads, 1)
+    client.close()
+  })
+
   it('does not send the credentials of a file that names another server to the one that it asks', async () => {
     const tokens: (string | undefined)[] = []
     await using server = await startServer((request, response) => {
