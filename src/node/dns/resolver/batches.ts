@@ -33,6 +33,12 @@ export interface HandedDatagrams {
   readonly packed: Uint8Array
 }
 
+/** The first message of a serving thread: memory that both threads share. */
+export interface SharedProgress {
+  /** One number: the bytes of handed datagrams that have been taken, modulo 2^32. */
+  readonly taken: Int32Array<SharedArrayBuffer>
+}
+
 /** The address and port that received datagrams. */
 export interface DatagramPlace {
   readonly address: Ip

@@ -11,6 +11,7 @@ import {
   packRequests,
   placeOf,
   type ResultBatch,
+  type SharedProgress,
   unpackResults,
 } from './batches.ts'
 import { DatagramPack } from './datagram-pack.ts'
@@ -20,6 +21,11 @@ interface WaitingQuestion extends TimedJob {
 }
 
 const timeoutMs = 15_000
+/**
+ * The most bytes of datagrams that wait for the other thread, about ten thousand of them. A thread that is behind by more would answer clients that have
+ * asked again; what comes on top is dropped, as the kernel drops what no socket takes.
+ */
+const maxWaitingBytes = 1024 * 1024
 
 /** Receives the copy of a cached answer, the answer to a datagram that was handed over. */
 export type KeepCopy = (handed: HandedCopy) => void
@@ -35,6 +41,9 @@ export class ResolveClient {
   /** Datagrams that are handed over at the end of this turn, by the place that received them. */
   readonly #packs = new Map<DatagramPlace, DatagramPack>()
   #isHandingOver = false
+  /** The bytes of datagrams that were handed over, and how many the other thread has taken, both modulo 2^32. */
+  #handedBytes = 0
+  #taken: SharedProgress['taken'] = new Int32Array(new SharedArrayBuffer(4))
   /** Where the thread with the resolver listens, as it last said. */
   #places: ListeningPlaces['places'] = []
 
@@ -48,6 +57,9 @@ export class ResolveClient {
     this.#finishAll()
     this.#port = port
     this.#places = []
+    this.#handedBytes = 0
+    this.#taken = new Int32Array(new SharedArrayBuffer(4))
+    port.postMessage({ taken: this.#taken } satisfies SharedProgress)
     // The thread with the resolver has ended.
     port.once('close', () => {
       if (this.#port !== port) return
@@ -106,8 +118,14 @@ export class ResolveClient {
       }
       // Taken in any case: what cannot be sent now would be stale later.
       const packed = pack.take()
+      if (this.#waitingBytes() > maxWaitingBytes) continue
+      this.#handedBytes = (this.#handedBytes + packed.length) | 0
       this.#port?.postMessage({ place: placeOf(place), packed } satisfies HandedDatagrams)
     }
+  }
+
+  #waitingBytes(): number {
+    return (this.#handedBytes - Atomics.load(this.#taken, 0)) | 0
   }
 
   #flush(): void {

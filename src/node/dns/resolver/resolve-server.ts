@@ -9,6 +9,7 @@ import {
   packHandedCopy,
   packResults,
   type RequestBatch,
+  type SharedProgress,
   unpackRequests,
 } from './batches.ts'
 import type { BlockResolver } from './block-resolver.ts'
@@ -22,6 +23,8 @@ export type TakeDatagrams = (handed: HandedDatagrams, giveCopy: GiveCopy) => voi
 interface ResolveServerParts {
   readonly find: (block: string) => BlockResolver | undefined
   readonly takeDatagrams: TakeDatagrams
+  /** Called when the other thread has ended. */
+  readonly onEnd?: () => void
 }
 
 /** The end of the channel to another serving thread, on the one with the resolver. */
@@ -30,12 +33,17 @@ export class ResolveServer {
   readonly #find: ResolveServerParts['find']
   #outbox: ResolveResult[] = []
 
-  constructor(port: MessagePort, { find, takeDatagrams }: ResolveServerParts) {
+  constructor(port: MessagePort, { find, takeDatagrams, onEnd }: ResolveServerParts) {
     this.#port = port
     this.#find = find
-    port.on('message', (message: RequestBatch | HandedDatagrams) => {
-      if ('place' in message) takeDatagrams(message, this.#copyGiver())
-      else for (const request of unpackRequests(message)) this.#take(request)
+    let taken: SharedProgress['taken'] | undefined
+    port.once('close', () => onEnd?.())
+    port.on('message', (message: RequestBatch | HandedDatagrams | SharedProgress) => {
+      if ('taken' in message) taken = message.taken
+      else if ('place' in message) {
+        if (taken !== undefined) Atomics.add(taken, 0, message.packed.length)
+        takeDatagrams(message, this.#copyGiver())
+      } else for (const request of unpackRequests(message)) this.#take(request)
     })
   }
 

@@ -33,7 +33,7 @@ interface ActiveResolver {
 export class Resolvers implements LocalResolver {
   readonly #metrics = { forward: new ForwardMetrics(), loop: new LoopMetrics() }
   readonly #events: Omit<ResolverEvents, 'onFailure'>
-  readonly #servers: ResolveServer[] = []
+  readonly #servers = new Set<ResolveServer>()
   #places: readonly DatagramPlace[] = []
   readonly #outbox = new SpanOutbox(sendSpans)
   #tracer: Tracer = silentTracer
@@ -68,8 +68,9 @@ export class Resolvers implements LocalResolver {
   /** Answers the questions of another serving thread. */
   connect(port: MessagePort, takeDatagrams: TakeDatagrams): void {
     const find = (block: string) => this.#active.get(block)?.resolver
-    const server = new ResolveServer(port, { find, takeDatagrams })
-    this.#servers.push(server)
+    const onEnd = () => this.#servers.delete(server)
+    const server = new ResolveServer(port, { find, takeDatagrams, onEnd })
+    this.#servers.add(server)
     server.tellPlaces(this.#places)
   }
 
@@ -103,7 +104,7 @@ export class Resolvers implements LocalResolver {
 
   close(): void {
     this.#outbox.flush()
-    for (const server of this.#servers.splice(0)) server.close()
+    for (const server of this.#servers) server.close()
     for (const { resolver, failures } of this.#active.values()) {
       failures.close()
       resolver.close()

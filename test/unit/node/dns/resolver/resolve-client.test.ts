@@ -3,12 +3,18 @@ import { once } from 'node:events'
 import { test } from 'node:test'
 import { MessageChannel, type MessagePort } from 'node:worker_threads'
 import type { ForwardedQuestion } from '../../../../../src/node/dns/plugins/forward/resolve-request.ts'
-import type { DatagramPlace, HandedDatagrams, ListeningPlaces } from '../../../../../src/node/dns/resolver/batches.ts'
+import type {
+  DatagramPlace,
+  HandedDatagrams,
+  ListeningPlaces,
+  SharedProgress,
+} from '../../../../../src/node/dns/resolver/batches.ts'
 import { unpackDatagrams } from '../../../../../src/node/dns/resolver/datagram-pack.ts'
 import { ResolveClient } from '../../../../../src/node/dns/resolver/resolve-client.ts'
 import { Query } from '../../../../../src/node/dns/wire/query.ts'
 import { ipOf } from '../../../../helpers/addresses.ts'
 import { makeQuery } from '../../../../helpers/dns-messages.ts'
+import { until } from '../../../../helpers/until.ts'
 
 const place = { address: ipOf('127.0.0.1'), port: 53 }
 
@@ -25,7 +31,14 @@ function question(): ForwardedQuestion {
 
 /** The next datagrams that are handed over. */
 async function receive(port: MessagePort): Promise<readonly string[]> {
-  const [{ packed }] = (await once(port, 'message')) as [HandedDatagrams]
+  const { packed } = await new Promise<HandedDatagrams>((resolve) => {
+    const take = (message: HandedDatagrams | SharedProgress) => {
+      if (!('packed' in message)) return
+      port.off('message', take)
+      resolve(message)
+    }
+    port.on('message', take)
+  })
   const texts: string[] = []
   unpackDatagrams(packed, (bytes) => void texts.push(bytes.toString()))
   return texts
@@ -84,4 +97,29 @@ test('when the resolver ends, open questions have no answer at once, and what wa
   await listenAt(second.port1, second.port2, [place])
   assert.equal(handOver(client, 'fresh'), true)
   assert.deepEqual(await receive(second.port2), ['fresh'])
+})
+
+test('datagrams for a thread that does not keep up are dropped at a bound, and handed over again once it has taken what waits', async (context) => {
+  const client = new ResolveClient()
+  context.after(() => client.close())
+  const { port1, port2 } = new MessageChannel()
+  client.connect(port1)
+  await listenAt(port1, port2, [place])
+  const [{ taken }] = (await once(port2, 'message')) as [SharedProgress]
+  const received: Uint8Array[] = []
+  const long = 'x'.repeat(1000)
+  // The other thread reads no message meanwhile.
+  for (let turn = 0; turn < 3_000; turn += 1) {
+    assert.equal(handOver(client, long), true)
+    await new Promise(setImmediate)
+  }
+  port2.on('message', ({ packed }: HandedDatagrams) => void received.push(packed))
+  await until('the messages that were sent are there', () => received.length > 0 && handOver(client, 'probe'))
+  await new Promise(setImmediate)
+  const bytes = received.reduce((sum, packed) => sum + packed.length, 0)
+  assert.ok(bytes > 1_000_000 && bytes < 1_100_000, String(bytes))
+  const before = received.length
+  Atomics.add(taken, 0, bytes)
+  handOver(client, 'after')
+  await until('a datagram is handed over again', () => received.length > before)
 })

@@ -2,7 +2,12 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { test } from 'node:test'
 import { MessageChannel } from 'node:worker_threads'
-import type { HandedCopy, HandedDatagrams, ListeningPlaces } from '../../../../../src/node/dns/resolver/batches.ts'
+import type {
+  HandedCopy,
+  HandedDatagrams,
+  ListeningPlaces,
+  SharedProgress,
+} from '../../../../../src/node/dns/resolver/batches.ts'
 import { ResolveServer } from '../../../../../src/node/dns/resolver/resolve-server.ts'
 import { ipOf } from '../../../../helpers/addresses.ts'
 
@@ -54,4 +59,28 @@ test('a flood of datagrams for long answers gives a bounded number of copies', a
     copies.push(count)
   }
   assert.deepEqual(copies, [4, 4])
+})
+
+test('the other thread sees how many bytes were taken, and its end is heard', async () => {
+  const { port1, port2 } = new MessageChannel()
+  const taken = new Int32Array(new SharedArrayBuffer(4))
+  const before: number[] = []
+  const end = Promise.withResolvers<void>()
+  const server = new ResolveServer(port1, {
+    find: () => undefined,
+    takeDatagrams: () => {
+      before.push(Atomics.load(taken, 0))
+      server.tellPlaces([])
+    },
+    onEnd: end.resolve,
+  })
+  port2.postMessage({ taken } satisfies SharedProgress)
+  for (const length of [10, 30]) {
+    const packed = new Uint8Array(length)
+    port2.postMessage({ place: { address: ipOf('127.0.0.1'), port: 53 }, packed } satisfies HandedDatagrams)
+    await once(port2, 'message')
+  }
+  assert.deepEqual(before, [10, 40])
+  port2.close()
+  await end.promise
 })
