@@ -38,7 +38,6 @@ import { ensureIngressCertificate } from './cluster-files.ts'
 import { hasIpv6 } from './has-ipv6.ts'
 import { findMachineInfo } from './machine-info.ts'
 import { findNodeName } from './node-identity.ts'
-import { boundConnections, possibleConnections } from './possible-connections.ts'
 
 /** Ingress on this node: its driver, and what follows the API once the dialect of the server is known. */
 export interface IngressSide {
@@ -139,11 +138,9 @@ async function createDriver({ options, metrics: registry, tracer }: AppContext, 
     // haproxy itself chooses the requests that get a line, and counts all of them.
     const accessLog = new AccessLog(1, log.child('access'))
     const onServed = (request: ServedRequest) => accessLog.write(request)
-    const limits = boundConnections(settings.limits, possibleConnections(), log)
     const tracing = tracer.isOn ? { tracer, tracing: tracer.sampling } : {}
     const driver = new HaproxyDriver({
       ...settings,
-      limits,
       folder,
       accessLog: share,
       onServed,
