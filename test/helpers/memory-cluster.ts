@@ -8,6 +8,7 @@ import {
   nodeType,
   podType,
   serviceType,
+  volumeClaimType,
 } from '../../src/controllers/objects/types.ts'
 import { Caches } from '../../src/controllers/runtime/caches.ts'
 import type { Controller } from '../../src/controllers/runtime/controller.ts'
@@ -42,7 +43,8 @@ export class MemoryCluster extends ApiClient {
     super(noServer as ConstructorParameters<typeof ApiClient>[0])
     const dialect = createDialect('kubernetes')
     const types = createDialectTypes(dialect)
-    const all = [podType, nodeType, serviceType, endpointsType, namespaceType, ...Object.values(types)]
+    const core = [podType, nodeType, serviceType, endpointsType, namespaceType, volumeClaimType]
+    const all = [...core, ...Object.values(types)]
     const workloads = [replicaSetType, deploymentType, statefulSetType, daemonSetType, controllerRevisionType]
     this.#types = new Map([...all, ...workloads].map((type) => [type.resource.resource, type as ResourceType]))
     const caches = new Caches({ client: this, log: silentLogger })

@@ -5,6 +5,7 @@ export interface PodCase {
   readonly spec?: object
   /** Laid over its one container. */
   readonly container?: object
+  readonly name?: string
   readonly annotations?: Readonly<Record<string, string>>
   /** The fields that the answer names, in order; empty where the Pod is taken. */
   readonly errors: readonly string[]
@@ -15,11 +16,11 @@ const volume = { name: 'data', emptyDir: {} }
 export const podCase = (title: string, spec: object, ...errors: string[]): PodCase => ({ title, spec, errors })
 
 /** The Pod of a case: the valid one with what the case lays over it. */
-export function podOf({ spec = {}, container = {}, annotations }: PodCase): object {
+export function podOf({ name = 'web', spec = {}, container = {}, annotations }: PodCase): object {
   return {
     apiVersion: 'v1',
     kind: 'Pod',
-    metadata: { name: 'web', namespace: 'default', ...(annotations === undefined ? {} : { annotations }) },
+    metadata: { name, namespace: 'default', ...(annotations === undefined ? {} : { annotations }) },
     spec: { containers: [{ name: 'web', image: 'web:1', ...container }], volumes: [volume], ...spec },
   }
 }

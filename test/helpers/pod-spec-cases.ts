@@ -186,6 +186,10 @@ export const podSpecCases: readonly PodCase[] = [
   pod('overhead below nothing', { overhead: { cpu: '-1' } }, 'spec.overhead.limits[cpu]'),
 ]
 
+const ephemeral = {
+  volumeClaimTemplate: { spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } } },
+}
+
 export const volumeCases: readonly PodCase[] = [
   pod('a volume twice', { volumes: [volume, volume] }, 'spec.volumes[1].name'),
   pod('a volume in capitals', { volumes: [{ name: 'Data', emptyDir: {} }] }, `${v0}.name`),
@@ -246,6 +250,28 @@ export const volumeCases: readonly PodCase[] = [
     'a claim of its own without size',
     { ephemeral: { volumeClaimTemplate: { spec: { accessModes: ['ReadWriteOnce'] } } } },
     `${v0}.ephemeral.volumeClaimTemplate.spec.resources[storage]`,
+  ),
+  {
+    title: 'a claim of its own whose name is too long',
+    name: 'a'.repeat(249),
+    spec: { volumes: [{ name: 'data', ephemeral }] },
+    errors: [`${v0}.name`],
+  },
+  {
+    title: 'a claim of its own whose name is as long as it may be',
+    name: 'a'.repeat(248),
+    spec: { volumes: [{ name: 'data', ephemeral }] },
+    errors: [],
+  },
+  pod(
+    'a claim that is made for another volume',
+    {
+      volumes: [
+        { name: 'data', ephemeral },
+        { name: 'more', persistentVolumeClaim: { claimName: 'web-data' } },
+      ],
+    },
+    'spec.volumes[1].persistentVolumeClaim.claimName',
   ),
   volumes('a negative size', { emptyDir: { sizeLimit: '-1' } }, `${v0}.emptyDir.sizeLimit`),
 ]

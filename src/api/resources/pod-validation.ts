@@ -1,13 +1,43 @@
 import type { Dialect } from '../../model/dialect.ts'
-import { type ApiDocument, listAt, objectAt, textAt } from '../document.ts'
+import { type ApiDocument, listAt, objectAt, textAt, valueAt } from '../document.ts'
 import { type FieldError, forbiddenField, invalidField } from '../schema/field-error.ts'
+import { checkDnsSubdomain } from '../schema/names.ts'
 import { validatePodSpec } from './pod-spec/pod-spec-rules.ts'
 
 /** Checks a Pod; an image is optional, because a process of the node needs none. */
 export function validatePod(pod: ApiDocument, dialect: Dialect): readonly FieldError[] {
   const spec = objectAt(pod['spec'])
-  return [...validateDeletionCost(pod, dialect), ...validatePodSpec(spec, 'spec', 'pod'), ...validateForPod(spec)]
+  return [
+    ...validateDeletionCost(pod, dialect),
+    ...validatePodSpec(spec, 'spec', 'pod'),
+    ...validateForPod(spec),
+    ...validateMadeClaims(pod),
+  ]
 }
+
+/** Checks the claims that are made for ephemeral volumes: their names, and that no other volume has one of them. */
+function validateMadeClaims({ metadata, spec }: ApiDocument): readonly FieldError[] {
+  const volumes = listAt(spec, 'volumes')
+  const made = new Map<string, { readonly name: string; readonly index: number }>(
+    volumes.flatMap((volume, index) => {
+      const name = textAt(volume, 'name')
+      const isMade = name !== '' && (valueAt(volume, 'ephemeral') ?? null) !== null
+      return isMade ? [[`${metadata.name ?? ''}-${name}`, { name, index }] as const] : []
+    }),
+  )
+  const faults = [...made].flatMap(([claim, { name, index }]) => {
+    const why = checkDnsSubdomain(claim)
+    return why === undefined ? [] : [invalidField(`spec.volumes[${index}].name`, name, `PVC name "${claim}": ${why}`)]
+  })
+  const used = volumes.flatMap((volume, index) => {
+    const claim = textAt(volume, 'persistentVolumeClaim', 'claimName')
+    const path = `spec.volumes[${index}].persistentVolumeClaim.claimName`
+    return made.has(claim) ? [invalidField(path, claim, notItsClaim)] : []
+  })
+  return [...faults, ...used]
+}
+
+const notItsClaim = 'must not reference a PVC that gets created for an ephemeral volume'
 
 /** Checks a new Pod: it has no ephemeral containers, and no node while scheduling gates are left. */
 export function validateNewPod(pod: ApiDocument): readonly FieldError[] {

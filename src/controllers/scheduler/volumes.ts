@@ -109,6 +109,8 @@ export class VolumePlanner {
 
   #refusalOfClaim(pod: Pod, claim: VolumeClaim | undefined, volume: ClaimedVolume): string | undefined {
     const name = claimNameOf(pod, volume)
+    if (claim === undefined && volume.template !== undefined)
+      return `waiting for ephemeral volume controller to create the persistentvolumeclaim "${name}"`
     if (claim === undefined) return `persistentvolumeclaim "${name}" not found`
     if (claim.metadata.deletionTimestamp !== undefined) return `persistentvolumeclaim "${name}" is being deleted`
     // Another claim may have the name.
