@@ -99,7 +99,7 @@ function statefulSets(): Resource {
     ...common,
     ...scalable,
     kind: 'StatefulSet',
-    strategy: strategyOf('StatefulSet', { field: 'updateStrategy', pace: { partition: 0 } }),
+    strategy: strategyOf('StatefulSet', { field: 'updateStrategy', pace: { partition: 0 }, leavesBareType: true }),
     plural: 'statefulsets',
     shortNames: ['sts'],
     defaults: specDefaults(
@@ -113,7 +113,6 @@ function statefulSets(): Resource {
           properties: { whenDeleted: { default: 'Retain' }, whenScaled: { default: 'Retain' } },
         },
         volumeClaimTemplates: { items: claimDefaults },
-        updateStrategy: { default: {}, properties: { type: { default: 'RollingUpdate' } } },
       },
       'replicas',
       'availableReplicas',
@@ -197,6 +196,8 @@ function specDefaults(
 interface RollingPace {
   readonly field: 'strategy' | 'updateStrategy'
   readonly pace: JsonObject
+  /** A type that is given without parameters gets none, as StatefulSets do in Kubernetes. */
+  readonly leavesBareType?: boolean
 }
 
 function strategyOf(kind: WorkloadKind, rolling?: RollingPace): Strategy {
@@ -216,13 +217,14 @@ function strategyOf(kind: WorkloadKind, rolling?: RollingPace): Strategy {
   }
 }
 
-/** Fills in the parameters of a rolling update, also where only the type is given. */
+/** Fills in the type and the parameters of a rolling update. */
 function withPace(spec: JsonObject, rolling: RollingPace | undefined): JsonObject {
   if (rolling === undefined) return {}
-  const strategy = objectAt(spec, rolling.field)
-  if (strategy['type'] !== 'RollingUpdate') return {}
-  const rollingUpdate = { ...rolling.pace, ...objectAt(strategy, 'rollingUpdate') }
-  return { [rolling.field]: { ...strategy, rollingUpdate } }
+  const { rollingUpdate, ...strategy } = objectAt(spec, rolling.field)
+  const type = textAt(strategy, 'type') || 'RollingUpdate'
+  const isBare = textAt(strategy, 'type') !== '' && (rollingUpdate ?? null) === null
+  if (type !== 'RollingUpdate' || (isBare && rolling.leavesBareType === true)) return {}
+  return { [rolling.field]: { ...strategy, type, rollingUpdate: { ...rolling.pace, ...objectAt(rollingUpdate) } } }
 }
 
 function countColumn(name: string, field: string): Resource['columns'][number] {

@@ -88,6 +88,26 @@ describe('subresources that do something', () => {
     })
   })
 
+  test('a StatefulSet has a partition, unless it names its strategy without one', async () => {
+    const labels = { app: 'set' }
+    const template = { metadata: { labels }, spec: { containers: [{ name: 'c', image: 'i' }] } }
+    const filled = { type: 'RollingUpdate', rollingUpdate: { partition: 0 } }
+    const table: readonly (readonly [given: object | undefined, strategy: object])[] = [
+      [undefined, filled],
+      [{}, filled],
+      [{ rollingUpdate: {} }, filled],
+      [{ type: 'RollingUpdate', rollingUpdate: {} }, filled],
+      [{ type: 'RollingUpdate' }, { type: 'RollingUpdate' }],
+      [{ type: 'OnDelete' }, { type: 'OnDelete' }],
+    ]
+    for (const [updateStrategy, strategy] of table) {
+      const spec = { selector: { matchLabels: labels }, template, updateStrategy }
+      const sets = '/apis/apps/v1/namespaces/default/statefulsets?dryRun=All'
+      const { body } = await post(sets, { metadata: { name: 'set' }, spec })
+      assert.deepEqual(body.spec.updateStrategy, strategy)
+    }
+  })
+
   test('a pod that makes no sense is refused, field by field, and one that is there keeps its spec', async () => {
     const port = { containerPort: 80, name: 'http' }
     const table: readonly (readonly [spec: Record<string, unknown>, message: RegExp])[] = [

@@ -15,18 +15,19 @@ interface FoundPod {
 /** Nodes whose pods run at once, those that restart Never to their end, and end at once when they are deleted. */
 export class HollowKubelet implements AsyncDisposable {
   readonly #admin: AdminConnection
-  readonly #beating: Set<string>
+  /** The Nodes, and the address of each. */
+  readonly #beating: Map<string, string>
   readonly #beat: Periodic
   readonly failures: unknown[] = []
 
   constructor(admin: AdminConnection, nodes: readonly string[]) {
     this.#admin = admin
-    this.#beating = new Set(nodes)
+    this.#beating = new Map(nodes.map((name, index) => [name, `192.0.2.${1 + index}`]))
     this.#beat = new Periodic(() => this.#work(), { intervalMs: beatMs, onError: (error) => this.failures.push(error) })
   }
 
   async start(): Promise<void> {
-    for (const name of this.#beating) {
+    for (const name of this.#beating.keys()) {
       await this.#admin.call('POST', '/api/v1/nodes', { apiVersion: 'v1', kind: 'Node', metadata: { name } })
     }
     this.#beat.start()
@@ -38,17 +39,18 @@ export class HollowKubelet implements AsyncDisposable {
   }
 
   async #work(): Promise<void> {
-    for (const name of this.#beating) await this.#reportNode(name)
+    for (const [name, address] of this.#beating) await this.#reportNode(name, address)
     const { items } = (await this.#admin.call('GET', '/api/v1/pods')).body as { items: readonly FoundPod[] }
     await Promise.all(
       items.filter(({ spec }) => this.#beating.has(spec.nodeName ?? '')).map((pod) => this.#runPod(pod)),
     )
   }
 
-  async #reportNode(name: string): Promise<void> {
+  async #reportNode(name: string, address: string): Promise<void> {
     const now = new Date().toISOString().replace(/\.\d+Z$/, 'Z')
     const ready = { type: 'Ready', status: 'True', reason: 'HollowReady', lastHeartbeatTime: now }
-    const status = { capacity: quantities, allocatable: quantities, conditions: [ready] }
+    const addresses = [{ type: 'InternalIP', address }]
+    const status = { capacity: quantities, allocatable: quantities, conditions: [ready], addresses }
     await this.#admin.call('PATCH', `/api/v1/nodes/${name}/status`, { status })
   }
 
