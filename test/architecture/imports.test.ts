@@ -61,7 +61,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
 /** Which parts of a folder may import which: those of levels before their own (`FolderOrder`). */
 const orderWithin: Readonly<Record<string, FolderOrder>> = {
   'src/api': [
-    'exact-json.ts identity.ts limits.ts version.ts',
+    'exact-json.ts identity.ts limits.ts query-switch.ts version.ts',
     'document.ts',
     'schema',
     'cel managed-fields patch status.ts',

@@ -49,11 +49,11 @@ export function equalTo(selector: FieldSelector, field: string): string | undefi
   return selector.find((requirement) => requirement.field === field && requirement.operator === '=')?.value
 }
 
-/** Returns the field selector that the list or watch uses: the last one when the URL holds several. */
+/** Returns the field selector that the list or watch uses: the first one when the URL holds several. */
 function fieldSelectorOf(route: Route, url: URL): FieldSelector {
   const isSelecting = route.kind === 'resource' && (route.verb === 'list' || route.verb === 'watch')
   try {
-    return isSelecting ? parseFieldSelector(url.searchParams.getAll('fieldSelector').at(-1) ?? '') : []
+    return isSelecting ? parseFieldSelector(url.searchParams.get('fieldSelector') ?? '') : []
   } catch (thrown) {
     if (thrown instanceof SelectorError) return []
     throw thrown

@@ -1,9 +1,8 @@
+import { isSwitchedOn } from '../query-switch.ts'
 import { badRequest } from '../status.ts'
 
-/** Reads a switch of a query as Kubernetes does: all but `false` and `0` is true, once it is named. */
 export function readSwitch(query: URLSearchParams, name: string): boolean {
-  const text = query.get(name)
-  return text !== null && !['false', '0'].includes(text.toLowerCase())
+  return isSwitchedOn(query.get(name))
 }
 
 const maxInt64 = 2n ** 63n - 1n

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { Json } from '../../model/api-object.ts'
+import { isSwitchedOn } from '../query-switch.ts'
 import type { DeleteOptions } from '../request/request.ts'
 import { invalidField, unsupportedField } from '../schema/field-error.ts'
 import { badRequest } from '../status.ts'
@@ -57,6 +58,6 @@ function fromQuery(query: URLSearchParams): Record<string, unknown> {
   return {
     ...(grace ? { gracePeriodSeconds: Number(grace) } : {}),
     ...(policy ? { propagationPolicy: policy } : {}),
-    ...(orphan ? { orphanDependents: orphan === 'true' } : {}),
+    ...(orphan !== null && orphan !== undefined ? { orphanDependents: isSwitchedOn(orphan) } : {}),
   }
 }

@@ -1,7 +1,8 @@
 import { z } from 'zod'
+import { isSwitchedOn } from '../query-switch.ts'
 import { badRequest } from '../status.ts'
 
-export const flag = z.enum(['true', 'false', '1', '0', '']).transform((text) => text === 'true' || text === '1')
+export const flag = z.string().transform(isSwitchedOn)
 const number = z
   .string()
   .regex(/^\d{1,15}$/, 'expected a whole number')
@@ -58,8 +59,9 @@ export function parseGetRevision(query: URLSearchParams): number | undefined {
   return parseQuery(getShape, query).resourceVersion
 }
 
+/** Parses a query. Of a parameter that is given several times the first counts, as in Kubernetes. */
 export function parseQuery<T>(shape: z.ZodType<T>, query: URLSearchParams): T {
-  const parsed = shape.safeParse(Object.fromEntries(query))
+  const parsed = shape.safeParse(Object.fromEntries([...query].toReversed()))
   if (parsed.success) return parsed.data
   const problems = parsed.error.issues.map((issue) => `query parameter ${issue.path.join('.')}: ${issue.message}`)
   throw badRequest(problems.join(', '), parsed.error)

@@ -1,5 +1,6 @@
 import type { HealthEndpoint } from '../../observe/index.ts'
 import { subresourceVerbsOf, verbsOf } from '../discovery/groups.ts'
+import { isSwitchedOn } from '../query-switch.ts'
 import type { Target } from '../request/request.ts'
 import type { Registry } from '../resources/registry.ts'
 import type { ConnectSubresource, Resource } from '../resources/resource.ts'
@@ -164,7 +165,7 @@ function hasVerb({ resource, subresource }: Target, verb: Verb): boolean {
 }
 
 function asksToWatch(url: URL): boolean {
-  return ['true', '1'].includes(url.searchParams.get('watch') ?? '')
+  return isSwitchedOn(url.searchParams.get('watch'))
 }
 
 function verbOf(method: string, target: Target, isWatch: boolean): Verb {

@@ -31,9 +31,24 @@ describe('lists', () => {
   test('managed fields are left out of a list where the client asks so, and no others', async () => {
     const [whole, without] = [await get(''), await get('?omitManagedFields=true')]
     assert.equal(whole.body.items[0].metadata.managedFields.length, 1)
+    assert.deepEqual((await get('?omitManagedFields=False')).body, whole.body)
     for (const { metadata } of whole.body.items) delete metadata.managedFields
     assert.deepEqual(without.body, whole.body)
-    assert.equal((await get('?omitManagedFields=maybe')).code, 400)
+    assert.deepEqual((await get('?omitManagedFields')).body, whole.body)
+  })
+
+  test('a switch is on by any text but false and 0, and the first of several values counts, as in Kubernetes', async () => {
+    const isWatch = async (query: string) => {
+      const { value } = await server.watch(paths.configMaps + query).next()
+      return value?.type === 'ADDED'
+    }
+    for (const off of ['?watch=0', '?watch=FALSE', '?watch=false&watch=true&timeoutSeconds=1'])
+      assert.equal(await isWatch(off), false, off)
+    for (const on of ['?watch&timeoutSeconds=1', '?watch=yes&timeoutSeconds=1', '?watch=1&watch=0&timeoutSeconds=1'])
+      assert.equal(await isWatch(on), true, on)
+    assert.equal((await get('?limit=1&limit=x')).body.items.length, 1)
+    const selected = await get('?fieldSelector=metadata.name%3Dc&fieldSelector=metadata.name%3Dd')
+    assert.deepEqual(names(selected), ['c'])
   })
 
   test('all namespaces come by namespace, then name', async () => {

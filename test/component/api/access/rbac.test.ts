@@ -127,7 +127,9 @@ describe('roles and bindings', () => {
       ['GET', `${paths.configMaps}/other`, 403],
       ['GET', paths.configMaps, 403],
       ['GET', `${paths.configMaps}?fieldSelector=metadata.name%3Dmine`, 200],
-      ['GET', `${paths.configMaps}?fieldSelector=metadata.name%3Dmine&fieldSelector=metadata.name%3Dother`, 403],
+      // The list uses the first selector too.
+      ['GET', `${paths.configMaps}?fieldSelector=metadata.name%3Dmine&fieldSelector=metadata.name%3Dother`, 200],
+      ['GET', `${paths.configMaps}?fieldSelector=metadata.name%3Dother&fieldSelector=metadata.name%3Dmine`, 403],
       ['GET', `${paths.configMaps}?fieldSelector=metadata.name%21%3Dmine`, 403],
       ['DELETE', `${paths.configMaps}?fieldSelector=metadata.name%3Dmine`, 403],
       ['POST', paths.configMaps, 403],
