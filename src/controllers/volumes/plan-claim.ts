@@ -40,12 +40,15 @@ export function planClaim(view: ClaimView): ClaimPlan {
   return isBound ? planBound(view) : planUnbound(view)
 }
 
+/** What a claim got from a volume that it no longer has. */
+const nothingGot = { accessModes: null, capacity: null }
+
 function planBound(view: ClaimView): ClaimPlan {
   const { claim, named } = view
   const lost = (reason: string, message: string): ClaimPlan =>
     claim.status.phase === 'Lost'
       ? { writes: [] }
-      : { writes: [phaseWrite(claim, 'Lost')], said: { type: 'Warning', reason, message } }
+      : { writes: [phaseWrite(claim, 'Lost', nothingGot)], said: { type: 'Warning', reason, message } }
   if (claim.spec.volumeName === '')
     return lost('ClaimLost', 'Bound claim has lost reference to PersistentVolume. Data on the volume is lost!')
   if (named === undefined)
@@ -113,7 +116,7 @@ function planNamed(view: ClaimView, named: Volume | undefined): ClaimPlan {
 }
 
 function waiting(claim: VolumeClaim, said?: Said): ClaimPlan {
-  const writes = claim.status.phase === 'Pending' ? [] : [phaseWrite(claim, 'Pending')]
+  const writes = claim.status.phase === 'Pending' ? [] : [phaseWrite(claim, 'Pending', nothingGot)]
   return { writes, ...(said && { said }) }
 }
 

@@ -117,6 +117,12 @@ describe('binding', () => {
     const planned = (claim: ReturnType<typeof claimOf>, named: ReturnType<typeof volumeOf> | undefined) =>
       planClaim({ ...view, claim, named, storageGroup: 'storage.k8s.io' }).said?.reason
     assert.equal(planned(claimOf({}, bound), undefined), 'ClaimLost')
+    const [write] = planClaim({ ...view, claim: claimOf({}, bound), named: undefined, storageGroup: 's' }).writes
+    assert.deepEqual(write?.verb === 'patch' && write.patch['status'], {
+      phase: 'Lost',
+      accessModes: null,
+      capacity: null,
+    })
     assert.equal(planned(claimOf({ volumeName: 'v' }, bound), undefined), 'ClaimLost')
     const foreign = volumeOf('v', { claimRef: refOf('other') })
     assert.equal(planned(claimOf({ volumeName: 'v' }, bound), foreign), 'ClaimMisbound')
