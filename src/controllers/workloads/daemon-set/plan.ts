@@ -143,11 +143,27 @@ function stepWrites(
 ): readonly Write[] {
   const known = new Set(states.map(({ node }) => node.metadata.name))
   const stray = mine.filter((pod) => !known.has(nodeOf(pod)) && !isLeaving(pod))
-  const presence = states.flatMap((state) => presenceWrites(view, state, hash))
-  const update = view.set.spec.updateStrategy.type === 'RollingUpdate' ? updateWrites(view, states, hash) : []
+  const surge = surgeOf(view.set, states)
+  const presence = states.flatMap((state) => presenceWrites(view, state, { hash, surge }))
+  const isRolling = view.set.spec.updateStrategy.type === 'RollingUpdate'
+  const replace = surge > 0 ? surgeWrites : updateWrites
+  const update = isRolling ? replace(view, states, { hash, surge }) : []
   const planned = new Set(presence.map((write) => (write.verb === 'delete' ? write.uid : '')))
   const fresh = update.filter((write) => write.verb !== 'delete' || !planned.has(write.uid))
   return [...stray.map(deletePod), ...presence, ...fresh]
+}
+
+interface Rollout {
+  /** The hash of the template that new pods get. */
+  readonly hash: string
+  /** How many nodes may run a new pod beside an old one; 0: an old pod goes before the new one comes. */
+  readonly surge: number
+}
+
+function surgeOf({ spec }: DaemonSet, states: readonly NodeState[]): number {
+  const { type, rollingUpdate } = spec.updateStrategy
+  const wanted = states.filter(({ shouldRun }) => shouldRun).length
+  return type === 'RollingUpdate' ? resolveCount(rollingUpdate.maxSurge, wanted, 'up') : 0
 }
 
 function isLeaving({ metadata }: Pod): boolean {
@@ -156,23 +172,57 @@ function isLeaving({ metadata }: Pod): boolean {
 
 /**
  * Creates missing pods and deletes finished ones, which the next pass replaces. Of several pods on one node the oldest
- * stays.
+ * stays, and beside it the one that will follow it.
  */
-function presenceWrites(view: DaemonSetView, state: NodeState, hash: string): readonly Write[] {
+function presenceWrites(view: DaemonSetView, state: NodeState, rollout: Rollout): readonly Write[] {
   const staying = state.pods.filter((pod) => !isLeaving(pod))
   if (!state.mayStay) return staying.map(deletePod)
   const finished = staying.filter(isFinished)
   const running = staying.filter((pod) => !isFinished(pod))
-  const surplus = running.slice(1)
+  const surplus = rollout.surge > 0 ? surplusOf(view, running, rollout) : running.slice(1)
   const isMissing = state.shouldRun && state.pods.length === 0
-  return [...[...finished, ...surplus].map(deletePod), ...(isMissing ? [createPod(view, state.node, hash)] : [])]
+  return [
+    ...[...finished, ...surplus].map(deletePod),
+    ...(isMissing ? [createPod(view, state.node, rollout.hash)] : []),
+  ]
+}
+
+/** Returns the pods that go while new ones run beside old ones: an old one when it fails, or when the new one serves. */
+function surplusOf({ set, nowMs }: DaemonSetView, running: readonly Pod[], { hash }: Rollout): readonly Pod[] {
+  const [old, ...moreOld] = running.filter((pod) => isOld(pod, hash))
+  const [fresh, ...moreFresh] = running.filter((pod) => !isOld(pod, hash))
+  const isReplaced =
+    old !== undefined && fresh !== undefined && (!isReady(old) || isAvailable(fresh, set.spec.minReadySeconds, nowMs))
+  return [...moreOld, ...moreFresh, ...(isReplaced ? [old] : [])]
+}
+
+/** Creates new pods beside old ones: at once where the old one is not available, else on as many nodes as may surge. */
+function surgeWrites(view: DaemonSetView, states: readonly NodeState[], { hash, surge }: Rollout): readonly Write[] {
+  const { set, nowMs } = view
+  const isUp = (pod: Pod | undefined) => pod !== undefined && isAvailable(pod, set.spec.minReadySeconds, nowMs)
+  const nodes = states
+    .filter(({ shouldRun }) => shouldRun)
+    .map(({ node, pods }) => {
+      const running = pods.filter((pod) => !isLeaving(pod) && !isFinished(pod))
+      const [old, fresh] = [true, false].map((wanted) => running.find((pod) => isOld(pod, hash) === wanted))
+      return { node, old, fresh }
+    })
+    .filter(({ old }) => old !== undefined)
+  const surging = nodes.filter(({ fresh }) => fresh !== undefined && !isUp(fresh)).length
+  const alone = nodes.filter(({ fresh }) => fresh === undefined)
+  const next = alone.filter(({ old }) => isUp(old)).slice(0, Math.max(0, surge - surging))
+  return [...alone.filter(({ old }) => !isUp(old)), ...next].map(({ node }) => createPod(view, node, hash))
 }
 
 /**
  * Replaces old pods. Those that are not available are deleted at once. Of the others, as many are deleted as
  * `maxUnavailable` allows beside the nodes without an available pod.
  */
-function updateWrites({ set, nowMs }: DaemonSetView, states: readonly NodeState[], hash: string): readonly Write[] {
+function updateWrites(
+  { set, nowMs }: DaemonSetView,
+  states: readonly NodeState[],
+  { hash }: Rollout,
+): readonly Write[] {
   const wanted = states.filter(({ shouldRun }) => shouldRun)
   const { maxUnavailable } = set.spec.updateStrategy.rollingUpdate
   const allowed = Math.max(1, resolveCount(maxUnavailable, wanted.length, 'up'))

@@ -64,6 +64,47 @@ describe('a DaemonSet', () => {
     assert.equal(text, canonicalJson(JSON.parse(text)))
   })
 
+  test('surges: a new pod serves on a node before the old one goes, on as many nodes as it may', () => {
+    const updateStrategy = { type: 'RollingUpdate', rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } }
+    const lab = startLab({ updateStrategy })
+    const images = () =>
+      lab.pods().map(({ metadata, spec }) => `${spec.nodeName} ${lab.cluster.podImages()[metadata.name]}`)
+    lab.step()
+    lab.run()
+    lab.step()
+    lab.cluster.patch('daemonsets', 'default', 'log', {
+      spec: { template: { spec: { containers: [{ name: 'log', image: 'two' }] } } },
+    })
+    lab.step()
+    lab.step()
+    assert.equal(lab.pods().length, 4, 'one more on one node, and none goes')
+    lab.run()
+    lab.step()
+    assert.deepEqual(images().toSorted(), ['n1 two', 'n2 one', 'n3 one', 'undefined two'].toSorted())
+    for (let round = 0; round < 5; round++) {
+      lab.run()
+      lab.step()
+      assert.ok(lab.pods().filter(({ status }) => status.phase === 'Running').length >= 3, 'no node is without a pod')
+    }
+    assert.deepEqual(images().toSorted(), ['n1 two', 'n2 two', 'n3 two'])
+  })
+
+  test('surges at once where the old pod does not serve, and deletes it then', () => {
+    const updateStrategy = { type: 'RollingUpdate', rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } }
+    const lab = startLab({ updateStrategy })
+    lab.step()
+    lab.run()
+    for (const { metadata } of lab.pods())
+      lab.cluster.patch('pods', 'default', metadata.name, { status: { conditions: [] } })
+    lab.cluster.patch('daemonsets', 'default', 'log', {
+      spec: { template: { spec: { containers: [{ name: 'log', image: 'two' }] } } },
+    })
+    lab.step()
+    assert.equal(lab.pods().length, 6)
+    lab.step()
+    assert.deepEqual(Object.values(lab.cluster.podImages()), ['two', 'two', 'two'])
+  })
+
   test('makes no pod on a tainted node, keeps one there until the taint says NoExecute', () => {
     const lab = startLab()
     const taint = (key: string, effect: string) =>
