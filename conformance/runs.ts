@@ -46,6 +46,13 @@ const notServed = [
 /** Waits ten minutes for a continue token to expire; here it stays good for the newest 10,000 revisions. */
 const longHistory = 'continue listing from the last key if the original version has been compacted away'
 
+/** Beyond Conformance: tests of other images, clouds, zones, upgrades, of kinds that are not served, or of many minutes. */
+const beyondReach = [
+  String.raw`\[Conformance\]`,
+  'private image|cloud load-balancer|Feature:(StatefulUpgrade|BoundServiceAccountTokenVolume)',
+  'PodTopologySpread|ValidatingAdmissionPolicy|v1alpha1|v1beta1|Slow',
+].join('|')
+
 /** Tests of the API that wait for a running container or for two nodes. */
 const needContainers = [
   'all pods are removed when a namespace is deleted',
@@ -90,6 +97,12 @@ export const runs: Readonly<Record<string, ConformanceRun>> = {
       String.raw`\[sig-node\] (Ephemeral Containers|Pod InPlace Resize)`,
     ].join('|'),
     skip: `${notHere}|CSI|Serial|Slow`,
+  },
+  beyond: {
+    what: 'volumes, with the tests of apps, auth, cli and scheduling that are not of Conformance',
+    cluster: { control: 'platnet', plane: 'platnet', nodes: 1, hasStorage: true },
+    focus: String.raw`\[sig-(apps|auth|cli)\]|\[sig-scheduling\] Scheduler`,
+    skip: `${notHere}|${noWebhooks}|${beyondReach}|StatefulSet`,
   },
   api: {
     what: '`platnet server` alone: tests that run no container',
