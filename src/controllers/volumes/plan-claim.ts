@@ -40,7 +40,7 @@ export function planClaim(view: ClaimView): ClaimPlan {
   return isBound ? planBound(view) : planUnbound(view)
 }
 
-/** What a claim got from a volume that it no longer has. */
+/** Takes out of the status what the claim had from a volume. */
 const nothingGot = { accessModes: null, capacity: null }
 
 function planBound(view: ClaimView): ClaimPlan {
