@@ -24,6 +24,11 @@ interface Group {
   readonly versions: readonly { readonly version: string; readonly resources: readonly Discovered[] }[]
 }
 
+/** kube-apiserver 1.34 stores these objects as v1beta1, which is not served here. */
+function withoutBetaHash<T extends { readonly name: string }>(entry: T): T {
+  return entry.name === 'volumeattributesclasses' ? { ...entry, storageVersionHash: '' } : entry
+}
+
 function definition(group: string, plural: string, kind: string, versions: readonly string[]) {
   const properties = { spec: { type: 'object', properties: { replicas: { type: 'integer' } } } }
   const subresources = {
@@ -127,8 +132,9 @@ describe('discovery beside kube-apiserver', { skip }, () => {
       const { resources: own, ...head } = JSON.parse((await mine(path, 'application/json')).toString())
       const { resources: other, ...otherHead } = JSON.parse((await theirs(path, 'application/json')).toString())
       assert.deepEqual(head, otherHead, path)
-      const expected = new Map(other.map((each: { name: string }) => [each.name, each]))
-      for (const entry of own) assert.deepEqual(entry, expected.get(entry.name), `${path} ${entry.name}`)
+      const expected = new Map(other.map((each: { name: string }) => [each.name, withoutBetaHash(each)]))
+      for (const entry of own)
+        assert.deepEqual(withoutBetaHash(entry), expected.get(entry.name), `${path} ${entry.name}`)
     }
   })
 
