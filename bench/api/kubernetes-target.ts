@@ -11,11 +11,23 @@ import { findFreePort } from '../../test/helpers/free-port.ts'
 import { type AdminAccess, isReady, residentMiB } from '../../test/helpers/platnet-server.ts'
 import type { BenchTarget } from './target.ts'
 
-const programs = { apiServer: '.cache/peer/kube-apiserver', etcd: '.cache/peer/etcd-server' }
+interface Programs {
+  readonly apiServer: string
+  readonly etcd: string
+}
 
-/** `bench/api/build-peer.sh` makes them. */
+const places: readonly Programs[] = [
+  { apiServer: '.cache/peer/kube-apiserver', etcd: '.cache/peer/etcd-server' },
+  { apiServer: '.cache/conformance/bin/kube-apiserver', etcd: '.cache/conformance/bin/etcd' },
+]
+
+/** Returns the programs that `bench/api/build-peer.sh` makes, or those of the conformance runs, of the same versions. */
+function findPrograms(): Programs | undefined {
+  return places.find(({ apiServer, etcd }) => existsSync(apiServer) && existsSync(etcd))
+}
+
 export function isPeerBuilt(): boolean {
-  return existsSync(programs.apiServer) && existsSync(programs.etcd)
+  return findPrograms() !== undefined
 }
 
 /** kube-apiserver with etcd on the same disk, as a small cluster runs them; Services have addresses of one network, or of one of each family. */
@@ -23,6 +35,8 @@ export async function createKubernetesTarget(folder: string, serviceRange = '10.
   const dir = mkdtempSync(`${folder}/kubernetes-`)
   const access = await makeCertificates(dir, await findFreePort())
   const etcdPorts = [await findFreePort(), await findFreePort()] as const
+  const programs = findPrograms()
+  if (programs === undefined) throw new Error('kube-apiserver is not built: sh bench/api/build-peer.sh')
   let children: ChildProcess[] = []
   return {
     name: 'kube-apiserver + etcd',
