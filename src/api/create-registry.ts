@@ -21,7 +21,7 @@ import { limitRanges } from './resources/limit-ranges.ts'
 import { namespaces } from './resources/namespaces.ts'
 import { networkPolicies } from './resources/network-policies.ts'
 import { nodes } from './resources/nodes.ts'
-import { createPodAdmission, createResizeGuard } from './resources/pod-admission.ts'
+import { createPodAdmission, createResizeAdmission, createResizeGuard } from './resources/pod-admission.ts'
 import { podTemplates } from './resources/pod-templates.ts'
 import { pods } from './resources/pods.ts'
 import { priorityClasses } from './resources/priority-classes.ts'
@@ -68,7 +68,11 @@ export function createRegistry(options: BuiltInOptions): Registry {
   const forPrograms = dialect.name === 'kubernetes' ? kubernetesKinds(options) : []
   const namespaced = [
     ...forPrograms.filter((resource) => resource.namespaced),
-    pods(dialect, { admit: createPodAdmission(options), guard: createResizeGuard(store) }),
+    pods(dialect, {
+      admit: createPodAdmission(options),
+      admitResize: createResizeAdmission(options),
+      guard: createResizeGuard(store),
+    }),
     services(dialect, createServiceAllocator(store, options)),
     endpoints(),
     endpointSlices(dialect),

@@ -20,7 +20,7 @@ import {
 } from './pod-spec/account-access.ts'
 import { qosClassOf } from './pod-spec/qos-class.ts'
 import { withDefaultTolerations } from './pod-tolerations.ts'
-import type { Admission, Strategy } from './resource.ts'
+import type { Admission, PartWrite, Strategy } from './resource.ts'
 
 export interface PodAdmissionParts {
   readonly store: Store
@@ -51,6 +51,15 @@ export function createPodAdmission(parts: PodAdmissionParts): NonNullable<Strate
     if (faults.length > 0) throw refuse(admission, listReasons(faults))
     return limited === pod ? placed : withQosClass(placed)
   }
+}
+
+/** Completes a resize: a container that states no request or limit any more gets the namespace's default again, as in Kubernetes. */
+export function createResizeAdmission({
+  store,
+  dialect,
+}: Pick<PodAdmissionParts, 'store' | 'dialect'>): NonNullable<PartWrite['admit']> {
+  return async (pod, namespace) =>
+    withDefaultLimits(pod, await findLimits(store, namespace), dialect.annotations.limitRanger)
 }
 
 /** Checks a Pod whose containers change their resources against the bounds of its namespace. */

@@ -35,8 +35,8 @@ export function ephemeralContainers(dialect: Dialect): PartWrite {
 const lists = ['containers', 'initContainers'] as const
 
 /** Writes of `/resize`, by which the CPU and memory of containers change. The node of the Pod carries them out. */
-export function resize(dialect: Dialect): PartWrite {
-  return { merge: mergeResources, validateUpdate: (next, old) => validateResize(next, old, dialect) }
+export function resize(dialect: Dialect, admit?: PartWrite['admit']): PartWrite {
+  return { admit, merge: mergeResources, validateUpdate: (next, old) => validateResize(next, old, dialect) }
 }
 
 /** Returns the Pod with the resources of the revised one. Other containers than before stay, for the check to name. */

@@ -12,11 +12,15 @@ import { completePodSpec, podSpecDefaults } from './pod-spec/pod-defaults.ts'
 import { validatePodUpdate } from './pod-spec/pod-update-rules.ts'
 import { qosClassOf } from './pod-spec/qos-class.ts'
 import { validateNewPod, validatePod } from './pod-validation.ts'
-import type { Resource, Strategy } from './resource.ts'
+import type { PartWrite, Resource, Strategy } from './resource.ts'
 
 const defaults: Schema = object({ spec: podSpecDefaults, status: { default: {} } })
 
-export function pods(dialect: Dialect, admission: Pick<Strategy, 'admit' | 'guard'> = {}): Resource {
+interface PodAdmission extends Pick<Strategy, 'admit' | 'guard'> {
+  readonly admitResize?: PartWrite['admit']
+}
+
+export function pods(dialect: Dialect, { admitResize, ...admission }: PodAdmission = {}): Resource {
   return {
     group: '',
     version: 'v1',
@@ -52,7 +56,7 @@ export function pods(dialect: Dialect, admission: Pick<Strategy, 'admit' | 'guar
         ...(old === undefined ? validateNewPod(pod) : []),
       ],
       validateUpdate: (pod, old) => [...validatePodUpdate(pod, old), ...validateMirrorPodUpdate(pod, old, dialect)],
-      parts: { ephemeralcontainers: ephemeralContainers(dialect), resize: resize(dialect) },
+      parts: { ephemeralcontainers: ephemeralContainers(dialect), resize: resize(dialect, admitResize) },
       graceSeconds,
       showDeleted: (pod, now) => markDeleted(pod, 0, now),
     },

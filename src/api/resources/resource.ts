@@ -180,6 +180,8 @@ export interface Strategy {
 
 /** A write of a part of an object by a subresource. */
 export interface PartWrite {
+  /** Completes the revised object of that namespace before the merge. */
+  readonly admit?: ((revised: ApiDocument, namespace: string) => Promise<ApiDocument>) | undefined
   /** Returns the stored object with the part of the revised one. */
   readonly merge: (revised: ApiDocument, old: ApiDocument) => ApiDocument
   /** Checks what has changed, in the place of the rules for an update of the object. */

@@ -123,7 +123,8 @@ async function settle(
   const { resource } = target
   assertOnUrl(target, revised)
   assertCurrent(target, revised, old, entry)
-  const merged = mergeParts(target, revised, old)
+  const admitted = (await partOf(target)?.admit?.(revised, target.namespace ?? '')) ?? revised
+  const merged = mergeParts(target, admitted, old)
   // As in Kubernetes, a binding does not count: a Pod that nothing else changed has the generation 1.
   const next = target.subresource === 'binding' ? merged : countGeneration(resource, merged, old)
   const own = [

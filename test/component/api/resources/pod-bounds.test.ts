@@ -70,6 +70,12 @@ describe('a new Pod', () => {
     assert.match(refused.body.message, /maximum cpu usage per Container is 2, but limit is 3/)
     const { code, body } = await resize('1500m')
     assert.deepEqual([code, body.spec.containers[0].resources.limits.cpu, body.metadata.generation], [200, '1500m', 2])
+    // A limit that is left out is the default of the namespace again, as in Kubernetes.
+    const defaulted = await patch('resize', {
+      spec: { containers: [{ name: 'c', image: 'i', resources: { requests: { cpu: '1' } } }] },
+    })
+    assert.equal(defaulted.body.spec.containers[0].resources.limits.cpu, '2', defaulted.text)
+    assert.equal((await resize('1500m')).code, 200)
     const running = { name: 'c', image: 'i', imageID: '', ready: true, restartCount: 0, state: { running: {} } }
     await patch('status', { status: { phase: 'Running', containerStatuses: [running] } })
     const old = await resize('2')
