@@ -19,23 +19,34 @@ export function collectCandidates(
   slices: readonly EndpointSlice[],
   publishNotReady: boolean,
 ): readonly Candidate[] {
-  const candidates = new Map<string, Candidate>()
+  const candidates: Candidate[] = []
   for (const slice of slices) {
-    for (const { port } of slice.ports.filter(
-      (each) => each.name === wanted.name && each.protocol === wanted.protocol,
-    )) {
+    for (const { name, protocol, port } of slice.ports) {
+      if (name !== wanted.name || protocol !== wanted.protocol) continue
       for (const endpoint of slice.endpoints)
-        addCandidate(candidates, publishNotReady ? { ...endpoint, ready: true } : endpoint, port)
+        candidates.push({
+          name: renderAddressPort(endpoint.address, port),
+          port,
+          endpoint: publishNotReady ? { ...endpoint, ready: true } : endpoint,
+        })
     }
   }
-  return [...candidates.values()].sort((a, b) => (a.name < b.name ? -1 : 1))
+  return withoutDoubles(candidates.sort((a, b) => (a.name < b.name ? -1 : Number(a.name > b.name))))
 }
 
-/** An address stands in two slices while a pod moves between them, or while a new pod takes over the address of one that is going. */
-function addCandidate(candidates: Map<string, Candidate>, endpoint: Endpoint, port: number): void {
-  const name = renderAddressPort(endpoint.address, port)
-  const known = candidates.get(name)
-  if (known === undefined || rank(endpoint) > rank(known.endpoint)) candidates.set(name, { name, port, endpoint })
+/**
+ * Keeps the first of the highest rank. An address stands in two slices while a pod moves between them, or while a new pod takes over the
+ * address of one that is going.
+ */
+function withoutDoubles(sorted: readonly Candidate[]): readonly Candidate[] {
+  if (sorted.every(({ name }, index) => name !== sorted[index - 1]?.name)) return sorted
+  const kept: Candidate[] = []
+  for (const candidate of sorted) {
+    const known = kept.at(-1)
+    if (known?.name !== candidate.name) kept.push(candidate)
+    else if (rank(candidate.endpoint) > rank(known.endpoint)) kept[kept.length - 1] = candidate
+  }
+  return kept
 }
 
 /**

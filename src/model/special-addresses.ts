@@ -41,7 +41,9 @@ export function describeSpecialKind(kind: SpecialKind): string {
   return `${kind} (${networks[kind].join(', ')})`
 }
 
+/** Most addresses begin with none of these digits' networks, as the first two characters tell. */
 function kindOfIpv4(ip: string): SpecialKind | undefined {
+  if (!/^(?:0|12|16|2)/.test(ip)) return undefined
   if (ip.startsWith('0.')) return 'unspecified'
   if (ip.startsWith('127.')) return 'loopback'
   if (ip.startsWith('169.254.')) return 'link-local'

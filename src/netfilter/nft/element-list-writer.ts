@@ -18,6 +18,8 @@ export class ElementListWriter {
   readonly #keyBytes: number
   readonly #dataBytes: number
   #at: number
+  /** Where the elements that stay end. */
+  #confirmed: number
 
   constructor(table: TableName, spec: SetSpec) {
     const head = encodeListHead(table, spec.name)
@@ -25,6 +27,7 @@ export class ElementListWriter {
     this.#spec = spec
     this.#list = head.length
     this.#at = head.length + attributeHead
+    this.#confirmed = this.#at
     this.#keyBytes = fieldsLength(spec.key)
     this.#dataBytes = fieldsLength(spec.data)
   }
@@ -44,12 +47,16 @@ export class ElementListWriter {
     this.#writeHead(item, elementAttributes.item, this.#at - item)
   }
 
-  /** Takes back what was added after the list had this length. */
-  shorten(length: number): void {
-    const end = this.#list + attributeHead + length
+  /** What was added until now stays. */
+  confirm(): void {
+    this.#confirmed = this.#at
+  }
+
+  /** Takes back what was added and not confirmed. */
+  takeBack(): void {
     // An element that failed halfway has written beyond the end of the list.
-    this.#bytes.fill(0, end, Math.min(this.#at + maxElementBytes, capacityBytes))
-    this.#at = end
+    this.#bytes.fill(0, this.#confirmed, Math.min(this.#at + maxElementBytes, capacityBytes))
+    this.#at = this.#confirmed
   }
 
   /** Returns the message. Nothing can be added afterwards. */

@@ -54,15 +54,15 @@ class BatchBuilder {
 
   /** Returns false and adds nothing of a change that cannot be encoded. */
   add({ service, add }: ElementChange): boolean {
-    const lengths = new Map(Array.from(this.#lists, ([set, { length }]) => [set, length]))
     try {
       if (add.length > maxElements) return false
       for (const { set, key, data } of add) this.#listOf(set).add(key, data)
+      for (const list of this.#lists.values()) list.confirm()
       this.#changes.push({ service, remove: [], add })
       return true
     } catch (thrown) {
       if (!(thrown instanceof RangeError)) throw thrown
-      for (const [set, list] of this.#lists) list.shorten(lengths.get(set) ?? 0)
+      for (const list of this.#lists.values()) list.takeBack()
       return false
     }
   }

@@ -90,13 +90,14 @@ function addBalance(packer: ElementPacker, sets: BalanceSets, destination: Desti
   const { key, flags } = destination
   const endpoints = inPlaces(destination.endpoints.slice(0, maxEndpoints))
   if (!packer.add(sets.counts, key, renderAddressData(flags, endpoints.length))) return false
+  // Places and numbers of one destination differ, and the destination is new.
   const numbers = (flags & addressFlags.sticky) === 0 ? undefined : rememberedNumbers(endpoints)
   for (const [index, endpoint] of endpoints.entries()) {
     const place = `${key} . ${renderClassid(index + 1)}`
     const number = numbers?.[index]
-    if (number !== undefined) packer.add(sets.slots, place, renderClassid(number))
+    if (number !== undefined) packer.addNew(sets.slots, place, renderClassid(number))
     const found = number === undefined ? place : `${key} . ${renderClassid(number)}`
-    packer.add(sets.endpoints, found, `${endpoint.address} . ${endpoint.port}`)
+    packer.addNew(sets.endpoints, found, `${endpoint.address} . ${endpoint.port}`)
     packer.addEndpointAddress(endpoint.address)
   }
   return true

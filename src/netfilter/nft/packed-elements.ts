@@ -42,15 +42,22 @@ export function hairpinOf(address: Ip): SetElement {
 
 /** Gathers the elements of one Service; of several with one key the first counts. */
 export class ElementPacker {
-  readonly #lines = new Map<string, string>()
+  readonly #lines: string[] = []
+  readonly #heads = new Set<string>()
   readonly #addresses = new Set<Ip>()
 
   /** Returns whether the key is new in the set. */
   add(set: string, key: string, data: string): boolean {
     const head = `${set}\t${key}`
-    if (this.#lines.has(head)) return false
-    this.#lines.set(head, `${head}\t${data}`)
+    if (this.#heads.has(head)) return false
+    this.#heads.add(head)
+    this.#lines.push(`${head}\t${data}`)
     return true
+  }
+
+  /** Adds an element whose key the caller knows to be new in the set. */
+  addNew(set: string, key: string, data: string): void {
+    this.#lines.push(`${set}\t${key}\t${data}`)
   }
 
   addEndpointAddress(address: Ip): void {
@@ -58,6 +65,6 @@ export class ElementPacker {
   }
 
   finish(): ServiceElements {
-    return new PackedElements([...this.#lines.values()].join('\n'), [...this.#addresses])
+    return new PackedElements(this.#lines.join('\n'), [...this.#addresses])
   }
 }

@@ -28,7 +28,7 @@ export function inPlaces(endpoints: readonly FrontendEndpoint[]): readonly Front
 export function rememberedNumbers(endpoints: readonly FrontendEndpoint[]): readonly number[] {
   const taken = new Set<number>()
   return endpoints.map((endpoint) => {
-    let number = firstNumber + (hashOf(endpoint) % numbers)
+    let number = firstNumber + (hashOf(textOf(endpoint)) % numbers)
     while (taken.has(number)) number = number + 1 < firstNumber + numbers ? number + 1 : firstNumber
     taken.add(number)
     return number
@@ -42,7 +42,10 @@ function inHashOrder(
   endpoints: readonly FrontendEndpoint[],
 ): readonly { readonly endpoint: FrontendEndpoint; readonly hash: number }[] {
   return endpoints
-    .map((endpoint) => ({ endpoint, hash: hashOf(endpoint), text: textOf(endpoint) }))
+    .map((endpoint) => {
+      const text = textOf(endpoint)
+      return { endpoint, hash: hashOf(text), text }
+    })
     .sort((a, b) => a.hash - b.hash || (a.text < b.text ? -1 : 1))
 }
 
@@ -51,9 +54,9 @@ function textOf({ address, port }: FrontendEndpoint): string {
 }
 
 /** FNV-1a, then a mix of all bits: neighbouring addresses have unlike hashes. */
-function hashOf(endpoint: FrontendEndpoint): number {
+function hashOf(text: string): number {
   let hash = 0x811c9dc5
-  for (const char of textOf(endpoint)) hash = Math.imul(hash ^ char.charCodeAt(0), 0x01000193)
+  for (let index = 0; index < text.length; index++) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193)
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35)
   return (hash ^ (hash >>> 16)) >>> 0

@@ -166,5 +166,5 @@ export function readEach<Value>(
 
 /** Absent is TCP; what is no protocol is not taken for one. */
 export function readProtocol(reader: FieldReader, element: JsonRecord, path: string): Protocol | undefined {
-  return reader.required(protocol, element['protocol'] ?? 'TCP', `${path}.protocol`)
+  return reader.required(protocol, element['protocol'] ?? 'TCP', path, '.protocol')
 }

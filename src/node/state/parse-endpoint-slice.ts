@@ -46,19 +46,19 @@ export function readPort(
   nameJson: unknown,
   path: string,
 ): EndpointPort | undefined {
-  const name = reader.required(fields.portName, nameJson, `${path}.name`)
+  const name = reader.required(fields.portName, nameJson, path, '.name')
   const protocol = fields.readProtocol(reader, element, path)
-  const port = reader.required(fields.portNumber, element['port'], `${path}.port`)
+  const port = reader.required(fields.portNumber, element['port'], path, '.port')
   return name === undefined || protocol === undefined || port === undefined ? undefined : { name, protocol, port }
 }
 
 /** Reads the fields of an endpoint beside its address and conditions; an invalid one does not remove the endpoint. */
 export function readDetails(reader: FieldReader, element: fields.JsonRecord, path: string) {
-  const nodeName = reader.optional(fields.dnsSubdomain, element['nodeName'], `${path}.nodeName`)
+  const nodeName = reader.optional(fields.dnsSubdomain, element['nodeName'], path, '.nodeName')
   const hostname = element['hostname'] === '' ? undefined : element['hostname']
-  const host = reader.optional(fields.dnsLabel, hostname, `${path}.hostname`)
-  const zone = reader.optional(fields.labelValue, element['zone'], `${path}.zone`)
-  const target = readTarget(reader.optional(fields.record, element['targetRef'], `${path}.targetRef`))
+  const host = reader.optional(fields.dnsLabel, hostname, path, '.hostname')
+  const zone = reader.optional(fields.labelValue, element['zone'], path, '.zone')
+  const target = readTarget(reader.optional(fields.record, element['targetRef'], path, '.targetRef'))
   return {
     ...(nodeName !== undefined && { nodeName }),
     ...(host !== undefined && { hostname: host }),
@@ -84,31 +84,30 @@ function readEndpoint(
   path: string,
   family: IpFamily,
 ): Endpoint | undefined {
-  const addresses = reader.required(fields.list, element['addresses'], `${path}.addresses`)
+  const addresses = reader.required(fields.list, element['addresses'], path, '.addresses')
   if (addresses === undefined) return undefined
-  const address = readAddress(reader, addresses[0], `${path}.addresses[0]`, family)
+  const address = readAddress(reader, addresses[0], path, 0, family)
   if (address === undefined) return undefined
-  const others = addresses.slice(1).map((json, at) => readAddress(reader, json, `${path}.addresses[${at + 1}]`, family))
+  const others = addresses.slice(1).map((json, at) => readAddress(reader, json, path, at + 1, family))
   const otherAddresses = others.filter((other): other is Ip => other !== undefined && other !== address)
-  const conditions = reader.optional(fields.record, element['conditions'], `${path}.conditions`) ?? {}
-  const condition = (name: string, absent: boolean) =>
-    reader.optional(fields.flag, conditions[name], `${path}.conditions.${name}`) ?? absent
+  const { ready, serving, terminating } =
+    reader.optional(fields.record, element['conditions'], path, '.conditions') ?? {}
   return {
     address,
     ...(otherAddresses.length > 0 && { otherAddresses }),
-    ready: condition('ready', true),
-    serving: condition('serving', true),
-    terminating: condition('terminating', false),
+    ready: reader.optional(fields.flag, ready, path, '.conditions.ready') ?? true,
+    serving: reader.optional(fields.flag, serving, path, '.conditions.serving') ?? true,
+    terminating: reader.optional(fields.flag, terminating, path, '.conditions.terminating') ?? false,
     ...readDetails(reader, element, path),
-    ...readHints(reader, element['hints'], `${path}.hints`),
+    ...readHints(reader, element['hints'], path),
   }
 }
 
 function readHints(reader: FieldReader, json: unknown, path: string): Pick<Endpoint, 'hints'> {
-  const hints = reader.optional(fields.record, json, path)
+  const hints = reader.optional(fields.record, json, path, '.hints')
   if (hints === undefined) return {}
-  const zones = readNames(reader, fields.labelValue, hints['forZones'], `${path}.forZones`)
-  const nodes = readNames(reader, fields.dnsSubdomain, hints['forNodes'], `${path}.forNodes`)
+  const zones = readNames(reader, fields.labelValue, hints['forZones'], `${path}.hints.forZones`)
+  const nodes = readNames(reader, fields.dnsSubdomain, hints['forNodes'], `${path}.hints.forNodes`)
   return zones.length + nodes.length === 0 ? {} : { hints: { zones, nodes } }
 }
 
@@ -118,10 +117,21 @@ function readNames(reader: FieldReader, field: Field<string>, json: unknown, pat
     .toSorted()
 }
 
-function readAddress(reader: FieldReader, json: unknown, path: string, family: IpFamily): Ip | undefined {
-  const address = reader.required(fields.workloadAddress, json, path)
+function readAddress(
+  reader: FieldReader,
+  json: unknown,
+  path: string,
+  index: number,
+  family: IpFamily,
+): Ip | undefined {
+  const address = reader.required(
+    fields.workloadAddress,
+    json,
+    path,
+    index === 0 ? '.addresses[0]' : `.addresses[${index}]`,
+  )
   if (address === undefined || ipFamily(address) === family) return address
-  reader.report(path, `an ${family} address`, json)
+  reader.report(`${path}.addresses[${index}]`, `an ${family} address`, json)
   return undefined
 }
 

@@ -148,8 +148,8 @@ function readVip(
   ingress: fields.JsonRecord,
   path: string,
 ): { readonly ip: Ip; readonly mode: 'VIP' | 'Proxy' } | undefined {
-  const mode = reader.optional(ipMode, ingress['ipMode'], `${path}.ipMode`) ?? 'VIP'
-  const ip = ingress['ip'] === '' ? undefined : reader.optional(fields.workloadAddress, ingress['ip'], `${path}.ip`)
+  const mode = reader.optional(ipMode, ingress['ipMode'], path, '.ipMode') ?? 'VIP'
+  const ip = ingress['ip'] === '' ? undefined : reader.optional(fields.workloadAddress, ingress['ip'], path, '.ip')
   return ip === undefined ? undefined : { ip, mode }
 }
 
@@ -157,7 +157,7 @@ function readAffinity(reader: FieldReader, spec: fields.JsonRecord): Service['af
   if (reader.optional(affinity, spec['sessionAffinity'], 'spec.sessionAffinity') !== 'ClientIP') return undefined
   const path = 'spec.sessionAffinityConfig'
   const config = reader.optional(fields.record, spec['sessionAffinityConfig'], path) ?? {}
-  const clientIp = reader.optional(fields.record, config['clientIP'], `${path}.clientIP`) ?? {}
+  const clientIp = reader.optional(fields.record, config['clientIP'], path, '.clientIP') ?? {}
   const seconds = reader.optional(affinitySeconds, clientIp['timeoutSeconds'], `${path}.clientIP.timeoutSeconds`)
   return { timeoutSeconds: seconds ?? defaultAffinitySeconds }
 }
@@ -191,12 +191,12 @@ function readPort(
   path: string,
   type: ServiceType,
 ): ServicePort | undefined {
-  const name = reader.optional(fields.portName, element['name'], `${path}.name`) ?? ''
+  const name = reader.optional(fields.portName, element['name'], path, '.name') ?? ''
   const protocol = fields.readProtocol(reader, element, path)
-  const port = reader.required(fields.portNumber, element['port'], `${path}.port`)
+  const port = reader.required(fields.portNumber, element['port'], path, '.port')
   if (protocol === undefined || port === undefined) return undefined
   const nodePort = opensNodePort(type) ? readNodePort(reader, element['nodePort'], `${path}.nodePort`) : undefined
-  const spoken = reader.optional(appProtocol, element['appProtocol'], `${path}.appProtocol`)
+  const spoken = reader.optional(appProtocol, element['appProtocol'], path, '.appProtocol')
   return {
     name,
     protocol,

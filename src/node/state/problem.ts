@@ -41,19 +41,23 @@ export class FieldReader {
     this.object = object
   }
 
-  /** The value, or undefined and a problem. */
-  required<Value>(field: Field<Value>, json: unknown, path: string): Value | undefined {
+  /**
+   * The value, or undefined and a problem.
+   *
+   * @param below where the value is under `path`: joined for a problem only, as a list has many thousands of values
+   */
+  required<Value>(field: Field<Value>, json: unknown, path: string, below = ''): Value | undefined {
     const quick = field.quick?.(json)
     if (quick !== undefined) return quick
     const parsed = field.schema.safeParse(json)
     if (parsed.success) return parsed.data
-    this.report(path, field.expected, json)
+    this.report(path + below, field.expected, json)
     return undefined
   }
 
   /** Like `required`, but absent and null are no problem. */
-  optional<Value>(field: Field<Value>, json: unknown, path: string): Value | undefined {
-    return json === undefined || json === null ? undefined : this.required(field, json, path)
+  optional<Value>(field: Field<Value>, json: unknown, path: string, below = ''): Value | undefined {
+    return json === undefined || json === null ? undefined : this.required(field, json, path, below)
   }
 
   report(field: string, expected: string, json: unknown): void {

@@ -154,10 +154,11 @@ class ResourceFeed implements InformerHandler {
   #read(object: WireObject): StoredObject {
     const { state, dialect, log } = this.#options
     const { uid, resourceVersion } = object.metadata
-    const stored = state.stored(this.#resource, keyOf(object))
+    const key = keyOf(object)
+    const stored = state.stored(this.#resource, key)
     const isKnown = stored?.resourceVersion === resourceVersion && stored.uid === uid
     if (isKnown && !this.#isRestored) return stored
-    const read = readObject(this.#resource, object, dialect)
+    const read = readObject(this.#resource, object, dialect, key)
     // In slices now, as `replace` compares all objects of a list in one go.
     if (stored !== undefined) sameContent(stored, read)
     for (const problem of read.problems) log.warn(formatProblem(problem), { resourceVersion, ...problem })

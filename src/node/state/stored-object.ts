@@ -65,11 +65,17 @@ export function keyOf({ metadata }: UnparsedObject): ObjectKey {
   return objectKey(metadata.namespace ?? '', metadata.name)
 }
 
-export function readObject(resource: WatchedResource, object: UnparsedObject, dialect: Dialect): StoredObject {
+/** @param key as of `keyOf` */
+export function readObject(
+  resource: WatchedResource,
+  object: UnparsedObject,
+  dialect: Dialect,
+  key = keyOf(object),
+): StoredObject {
   const { uid, resourceVersion } = object.metadata
   const triggeredAtMs = resource === 'services' ? undefined : readTrigger(object, dialect)
   return {
-    key: keyOf(object),
+    key,
     uid,
     resourceVersion,
     ...readContent(resource, object, dialect),
