@@ -70,11 +70,12 @@ async function findHaproxy(run: Run = runProgram): Promise<Finding> {
 
 /**
  * Probes the host at the start of an agent, without what the start itself detects. Logs each warning; a failure ends the start.
- * Kernel matches are not probed where our rules stand: the start that wrote them has proved that they work.
+ * Kernel matches are not probed where our rules stand: the start that wrote them has proved that they work; nor in the mode nftables, which writes to
+ * iptables after everything else, and says what fails there.
  */
 export async function checkBeforeStart(context: AppContext, run: Run): Promise<void> {
   const log = context.logging.logger('platform_kubelet').child('check')
-  const probeRules = async () => ((await hasOurRules(run)) ? [] : probeIptables(run))
+  const probeRules = async () => (!needsIptables(context.options) || (await hasOurRules(run)) ? [] : probeIptables(run))
   const findings = await checkNode(context.options, run, probeRules)
   for (const { level, what, remedy } of findings) if (level === 'warn') log.warn(what, { remedy })
   const failed = findings.find(isFailure)

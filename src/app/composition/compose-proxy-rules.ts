@@ -5,7 +5,14 @@ import type { IpFamily } from '../../model/ip.ts'
 import { forwardHooks, proxyHooks } from '../../netfilter/hooks.ts'
 import { chains } from '../../netfilter/names.ts'
 import { ElementRuleset } from '../../netfilter/nft/element-ruleset.ts'
-import { ForwardRules, IptablesMode, NftablesMode, type ProxyMode, type ProxySettings } from '../../node/proxy/index.ts'
+import {
+  ForwardRules,
+  type ForwardTables,
+  IptablesMode,
+  NftablesMode,
+  type ProxyMode,
+  type ProxySettings,
+} from '../../node/proxy/index.ts'
 import {
   cleanupProxyRules,
   DriftWatch,
@@ -20,6 +27,7 @@ import {
 } from '../../node/rules/index.ts'
 import type { Logger } from '../../observe/index.ts'
 import type { AgentCore } from './agent-core.ts'
+import type { FirstRules } from './first-rules.ts'
 import type { ModeChoice } from './proxy-mode-choice.ts'
 import { TableHandover } from './table-handover.ts'
 
@@ -40,6 +48,7 @@ export interface ProxyRules {
 
 export interface ProxyRulesParts extends Pick<AgentCore, 'run' | 'monitor'> {
   readonly family: IpFamily
+  readonly firstRules: FirstRules
   readonly settings: ProxySettings
   readonly log: Logger
 }
@@ -71,7 +80,7 @@ async function composeIptables(
 }
 
 async function composeNftables(
-  { family, settings, run, monitor, log }: ProxyRulesParts,
+  { family, settings, firstRules, run, monitor, log }: ProxyRulesParts,
   { why, session }: Extract<ModeChoice, { name: 'nftables' }>,
 ): Promise<ProxyRules> {
   const kernel = nftKernel({ session, run, socket: NetfilterSocket.open() })
@@ -79,35 +88,41 @@ async function composeNftables(
   const isWatched = () => monitor.isListening
   const writer = new NftWriter({ family, kernel, wanted: ruleset, log, isWatched })
   monitor.subscribe(new ElementDriftWatch({ wanted: ruleset, writer, session: kernel, log }))
-  const forward = await composeForward({ family, settings, run, monitor, log: log.child('forward') })
+  const forwardLog = log.child('forward')
+  const open = () => openForward({ family, run, monitor, log: forwardLog })
+  const forward = new ForwardRules({ settings, open, log: forwardLog })
   const mode = new NftablesMode({
     why,
     ruleset,
     writer,
-    ...(forward && { traceForward: (packet, world, isMarked) => forward.rules.trace(packet, world, isMarked) }),
+    traceForward: (packet, world, isMarked) => forward.trace(packet, world, isMarked),
   })
   return {
     mode,
-    writer: { preview: async () => [...(await writer.preview()), ...(await previewForward(forward?.writer))] },
-    components: [writer, ...(forward ? [forward.writer, forward.rules] : [])],
+    writer: { preview: async () => [...(await writer.preview()), ...(await previewForward(forward))] },
+    components: [writer, forward],
     isWatchable: true,
-    configure: (next) => forward?.rules.configure(next),
-    onComplete: (unserved) => forward?.rules.allow(unserved),
+    configure: (next) => forward.configure(next),
+    onComplete: (unserved) => void firstRules.complete(family).then(() => forward.allow(unserved)),
   }
 }
 
 /** Before the table of nftables is complete these rules are not wanted yet. */
-async function previewForward(writer: Pick<RulesWriter, 'preview'> | undefined) {
+async function previewForward(forward: ForwardRules) {
   try {
-    return (await writer?.preview()) ?? []
+    return await forward.preview()
   } catch (error) {
     if (error instanceof RulesError && error.code === 'not-synced') return []
     throw error
   }
 }
 
-/** Without iptables there are no rules of others there that would have to be answered. */
-async function composeForward({ family, settings, run, monitor, log }: ProxyRulesParts) {
+async function openForward({
+  family,
+  run,
+  monitor,
+  log,
+}: Omit<ProxyRulesParts, 'settings' | 'firstRules'>): Promise<ForwardTables | undefined> {
   try {
     const iptables = new Iptables(await detectIptables(run, family, 'auto'), run)
     const isWatched = () => iptables.choice.flavour === 'nft' && monitor.isListening
@@ -115,8 +130,9 @@ async function composeForward({ family, settings, run, monitor, log }: ProxyRule
     if (iptables.choice.flavour === 'nft') monitor.subscribe(new DriftWatch({ family, writer, log }))
     const removeOthers = (keep: ReadonlySet<string>) => cleanupProxyRules(run, family, keep)
     const hasOthers = async () => (await iptables.listChain('nat', chains.services)) !== undefined
-    return { writer, rules: new ForwardRules({ settings, writer, removeOthers, hasOthers, log }) }
+    return { writer, removeOthers, hasOthers }
   } catch (error) {
+    if (!(error instanceof RulesError && error.code === 'not-found')) throw error
     log.warn('no rules accept what policies of FORWARD refuse', { error: describeError(error) })
     return undefined
   }

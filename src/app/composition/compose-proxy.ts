@@ -35,6 +35,7 @@ import type { AppContext } from '../context.ts'
 import { warnOfAffinityLimit } from './affinity-limit.ts'
 import type { AgentCore } from './agent-core.ts'
 import { composeProxyRules, createTableLookup, type ProxyRules } from './compose-proxy-rules.ts'
+import { FirstRules } from './first-rules.ts'
 import { hasIpv6 } from './has-ipv6.ts'
 import { NodeFactsWatch } from './node-facts.ts'
 import { findNodeName } from './node-identity.ts'
@@ -68,6 +69,7 @@ interface ProxyParts extends Omit<AgentCore, 'client'> {
   readonly conntrackMetricsOf: (family: IpFamily) => ConntrackMetrics
   readonly facts: NodeFactsWatch
   readonly modes: ModeChooser
+  readonly firstRules: FirstRules
 }
 
 export interface ProxySources extends AgentCore {
@@ -86,6 +88,7 @@ export async function composeProxy(sources: ProxySources): Promise<ProxySide> {
   const tell = serviceEvents(new ApiEventRecorder(client, 'platnet-proxy', log.child('events')), state)
   const claimed = composeClaims({ state, addresses, apiServers, tell, log })
   collectRefusedClaims(context.metrics, () => claimed.refusals().values())
+  const wanted: readonly IpFamily[] = hasIpv6() ? ['IPv4', 'IPv6'] : ['IPv4']
   const parts: ProxyParts = {
     context,
     state,
@@ -98,9 +101,10 @@ export async function composeProxy(sources: ProxySources): Promise<ProxySide> {
     monitor,
     facts: createNodeFacts(context),
     modes: new ModeChooser({ wish: context.options.values.proxy.proxyMode, run, hasTable: createTableLookup() }),
+    firstRules: new FirstRules(wanted),
   }
   if (context.options.values.proxy.affinityForm === 'recent') warnOfAffinityLimit(state, log)
-  const families = await composeFamilies(parts, log)
+  const families = await composeFamilies(parts, wanted, log)
   for (const { plane } of families) applied.register(plane.name, plane.family)
   const planes = families.map(({ plane }) => plane)
   const health = composeHealth(parts, planes)
@@ -154,8 +158,11 @@ function composeClaims({
 }
 
 /** Returns the families that this node can serve and logs the others. Throws if there is none. */
-async function composeFamilies(parts: ProxyParts, log: Logger): Promise<readonly ProxyFamily[]> {
-  const wanted: readonly IpFamily[] = hasIpv6() ? ['IPv4', 'IPv6'] : ['IPv4']
+async function composeFamilies(
+  parts: ProxyParts,
+  wanted: readonly IpFamily[],
+  log: Logger,
+): Promise<readonly ProxyFamily[]> {
   const results = await Promise.allSettled(wanted.map((family) => composeFamily(parts, family)))
   const failures = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []))
   const families = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []))
@@ -240,13 +247,13 @@ function proxyOptionsOf({ options }: AppContext): ProxyOptions {
 }
 
 async function composeFamily(parts: ProxyParts, family: IpFamily): Promise<ProxyFamily> {
-  const { context, claimed, applied, run, metricsOf, monitor, facts } = parts
+  const { context, claimed, applied, run, metricsOf, monitor, facts, firstRules } = parts
   const base = context.logging.logger('platform_traffic_proxy')
   const log = family === 'IPv4' ? base : base.child('ipv6')
   const settings = planSettings(family, proxyOptionsOf(context), facts.now)
   const choice = await parts.modes.choose(family)
   log.info('the mode of the proxy is chosen', { mode: choice.name, why: choice.why })
-  const rules = await composeProxyRules({ family, settings, run, monitor, log: log.child('rules') }, choice)
+  const rules = await composeProxyRules({ family, settings, firstRules, run, monitor, log: log.child('rules') }, choice)
   const cleaner = composeCleaner(parts, family, log.child('conntrack'))
   const onApplied = (services: readonly string[]) => cleaner.onApplied(services)
   const onOvertaken = (services: readonly string[]) => cleaner.onOvertaken(services)

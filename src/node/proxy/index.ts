@@ -2,7 +2,7 @@ export { ClaimedServices, summarizeRefusedClaims } from './claimed-services.ts'
 export { ConntrackCleaner } from './conntrack-cleaner.ts'
 export type { FlowExplanation } from './explain-flow.ts'
 export type { ServiceExplanation } from './explain-service.ts'
-export { ForwardRules } from './forward-rules.ts'
+export { ForwardRules, type ForwardTables } from './forward-rules.ts'
 export { HealthChecks } from './health-checks.ts'
 export { IptablesMode } from './iptables-mode.ts'
 export {

@@ -10,7 +10,7 @@ import { until } from '../../../helpers/until.ts'
 
 const settings = { family: 'IPv4', acceptedPods: [cidr('10.244.0.0/16')] } as const
 
-function makeRules(t: TestContext, { failures = 0, hasOthers = true } = {}) {
+function makeRules(t: TestContext, { failures = 0, failuresToOpen = 0, hasOthers = true, hasIptables = true } = {}) {
   const steps: string[] = []
   const written: (readonly TableChange[])[] = []
   let left = failures
@@ -27,11 +27,24 @@ function makeRules(t: TestContext, { failures = 0, hasOthers = true } = {}) {
     }
     return 3
   }
+  let leftToOpen = failuresToOpen
+  const writer = {
+    sync: write('sync'),
+    write: write('write'),
+    start: async () => void steps.push('start'),
+    stop: async () => void steps.push('stop'),
+    health: () => ({ level: 'ok', message: 'the rules are in place', sinceMs: 0 }) as const,
+    preview: async () => [],
+  }
   const rules = new ForwardRules({
     settings,
-    writer: { sync: write('sync'), write: write('write') },
-    removeOthers,
-    hasOthers: async () => hasOthers,
+    open: async () => {
+      if (leftToOpen > 0) {
+        leftToOpen -= 1
+        throw new Error('the program was killed')
+      }
+      return hasIptables ? { writer, removeOthers, hasOthers: async () => hasOthers } : undefined
+    },
     log: silentLogger,
   })
   t.after(() => rules.stop({ signal: AbortSignal.timeout(1000) }))
@@ -53,7 +66,9 @@ test('the rules of the mode iptables go first, once, then those that accept come
   rules.allow([])
   rules.configure({ family: 'IPv4' })
   await until('they are written anew', () => steps.includes('write'))
-  assert.deepEqual(steps, ['remove all but PLAT-FORWARD,PLAT-FORWARD-PODS', 'sync', 'write'])
+  assert.deepEqual(steps, ['start', 'remove all but PLAT-FORWARD,PLAT-FORWARD-PODS', 'sync', 'write'])
+  await rules.stop({ signal: AbortSignal.timeout(1000) })
+  assert.equal(steps.at(-1), 'stop')
   const [first, second] = written.map(([change]) => change?.set.get('PLAT-FORWARD-PODS')?.length)
   assert.deepEqual([first, second], [2, 0])
 })
@@ -65,6 +80,32 @@ test('a failure is tried again, and health says so meanwhile', async (t) => {
   assert.match(rules.health().message, /the lock is held/)
   await until('they are written', () => steps.includes('sync'))
   await until('it is well', () => rules.health().level === 'ok')
+})
+
+test('iptables is not looked for before it is needed; a search that fails is tried again', async (t) => {
+  const { rules, steps } = makeRules(t, { failuresToOpen: 1 })
+  rules.allow([])
+  await until('it has failed', () => rules.health().level === 'degraded')
+  assert.match(rules.health().message, /the program was killed/)
+  await until('they are written', () => steps.includes('sync'))
+})
+
+test('without iptables nothing is written, traced or shown as different, and that is no fault', async (t) => {
+  const { rules, steps } = makeRules(t, { hasIptables: false })
+  rules.allow([])
+  await until('it is known', () => rules.health().level === 'ok')
+  assert.match(rules.health().message, /there is no iptables/)
+  assert.deepEqual(steps, [])
+  assert.deepEqual(await rules.preview(), [])
+  const packet = {
+    source: ip('10.244.0.9'),
+    destination: ip('192.0.2.9'),
+    protocol: 'TCP',
+    port: 80,
+    state: 'NEW',
+    origin: 'elsewhere',
+  } as const
+  assert.deepEqual(rules.trace(packet, { isLocalAddress: () => false }, true), [])
 })
 
 test('a trace names the rule that accepts: of pods by the network, of masqueraded packets by the mark', (t) => {
@@ -90,14 +131,14 @@ test('a Service that this mode refuses keeps the rules of the mode iptables for 
   rules.allow(['default/refused'])
   t.mock.timers.tick(10 * 60_000 - 1)
   await setImmediate()
-  assert.equal(steps.length, 0)
+  assert.deepEqual(steps, ['start'])
   t.mock.timers.tick(1)
   t.mock.timers.reset()
   await until('they are written', () => steps.includes('sync'))
   const served = makeRules(t)
   served.rules.allow(['default/refused'])
   await setImmediate()
-  assert.equal(served.steps.length, 0)
+  assert.deepEqual(served.steps, ['start'])
   served.rules.allow([])
   await until('they are written', () => served.steps.includes('sync'))
 })
