@@ -1,36 +1,21 @@
 import type { ObjectKey } from '../../model/api-object.ts'
 import type { Ip } from '../../model/ip.ts'
-import { maxEndpoints, parseClassid } from './address-data.ts'
-import { hairpinOf, unpack } from './packed-elements.ts'
-import { balanceSets, timeoutOf } from './set-specs.ts'
+import { hairpinSlices, unpack } from './packed-elements.ts'
+import { ShapeNeeds } from './shape-needs.ts'
 import type { ElementChange, ServiceElements, SetElement } from './types.ts'
-
-/** Elements that Services share go in changes of this size, so that the caller can write them in slices. */
-const sharedPerChange = 200
-
-/** The packed line of an address or node port, with its data. */
-const countLine = new RegExp(
-  `^(?:${Object.values(balanceSets)
-    .map(({ counts }) => counts)
-    .join('|')})\\t[^\\t\\n]*\\t(.*)$`,
-  'gm',
-)
-/** The packed line of an element of `stickySet`, with the name of the set. */
-const stickyLine = /^((?:port-)?sticky-\d+)\t/gm
 
 /** Gathers what one update changes. */
 export class DifferenceBuilder {
   readonly #services: PackedChange[] = []
   /** Addresses of endpoints that some Service gained or lost, and whether any Service had them before. */
   readonly #addresses = new Map<Ip, boolean>()
-  /** The largest number of endpoints that came, and the timeouts. */
-  drawn = 0
-  readonly timeouts = new Set<number>()
+  /** What the elements that came ask of the rules. */
+  readonly needs = new ShapeNeeds()
 
   addService(service: ObjectKey, before: ServiceElements, next: ServiceElements): void {
     if (before.own === next.own) return
     const added = linesWithout(next.own, before.own)
-    this.#measure(added)
+    this.needs.measure(added)
     this.#services.push(new PackedChange(service, linesWithout(before.own, next.own), added))
   }
 
@@ -46,9 +31,9 @@ export class DifferenceBuilder {
       if (wasHeld !== isHeld(address)) (wasHeld ? lost : gained).push(address)
     }
     return [
-      ...slices(gained).map((add) => ({ service: undefined, remove: [], add })),
+      ...Array.from(hairpinSlices(gained), (add) => ({ service: undefined, remove: [], add })),
       ...this.#changesOfServices(),
-      ...slices(lost).map((remove) => ({ service: undefined, remove, add: [] })),
+      ...Array.from(hairpinSlices(lost), (remove) => ({ service: undefined, remove, add: [] })),
     ]
   }
 
@@ -69,17 +54,9 @@ export class DifferenceBuilder {
     const add = [...moving].flatMap((change) => change.add)
     return [{ service: undefined, remove, add }, ...this.#services.filter((change) => !moving.has(change))]
   }
-
-  /** The lines are not unpacked: there may be those of all Services. */
-  #measure(added: string): void {
-    for (const [, data = ''] of added.matchAll(countLine))
-      this.drawn = Math.max(this.drawn, parseClassid(data) & maxEndpoints)
-    if (!added.includes('sticky-')) return
-    for (const [, set = ''] of added.matchAll(stickyLine)) this.timeouts.add(timeoutOf(set) ?? 0)
-  }
 }
 
-/** The first sync changes all Services at once, so the elements of a change are made when they are asked for. */
+/** Many Services may change at once, so the elements of a change are made when they are asked for. */
 class PackedChange implements ElementChange {
   readonly service: ObjectKey
   readonly #removed: string
@@ -108,10 +85,4 @@ function linesWithout(own: string, other: string): string {
     .split('\n')
     .filter((line) => !known.has(line))
     .join('\n')
-}
-
-function slices(addresses: readonly Ip[]): readonly (readonly SetElement[])[] {
-  return Array.from({ length: Math.ceil(addresses.length / sharedPerChange) }, (_, index) =>
-    addresses.slice(index * sharedPerChange, (index + 1) * sharedPerChange).map(hairpinOf),
-  )
 }

@@ -49,7 +49,8 @@ export function encodeFields(types: readonly NftType[], text: string): Buffer {
 export function writeFields(types: readonly NftType[], text: string, bytes: Buffer, start: number): number {
   let at = start
   let from = 0
-  for (const [index, type] of types.entries()) {
+  for (let index = 0; index < types.length; index++) {
+    const type = types[index] ?? 'classid'
     const isLast = index === types.length - 1
     const to = isLast ? text.length : text.indexOf(separator, from)
     if (to === -1) throw new RangeError(`${JSON.stringify(text)} has not ${types.length} fields`)

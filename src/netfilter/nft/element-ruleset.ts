@@ -3,8 +3,9 @@ import type { Ip } from '../../model/ip.ts'
 import type { ProxyRuleSettings } from '../settings.ts'
 import { maxEndpoints } from './address-data.ts'
 import { DifferenceBuilder } from './difference-builder.ts'
-import { countElements, hairpinOf, noElements, unpack } from './packed-elements.ts'
+import { countElements, hairpinOf, hairpinSlices, noElements, unpack } from './packed-elements.ts'
 import { renderTable } from './render-table.ts'
+import { ShapeNeeds } from './shape-needs.ts'
 import type { ElementChange, NftChange, NftTable, ServiceElements, SetElement, TableShape } from './types.ts'
 
 const leastDrawn = 128
@@ -58,8 +59,7 @@ export class ElementRuleset {
 
   /** Adds everything to an empty table, a Service at a time. */
   *additions(): Iterable<ElementChange> {
-    for (const address of this.#endpointAddresses.keys())
-      yield { service: undefined, remove: [], add: [hairpinOf(address)] }
+    for (const add of hairpinSlices([...this.#endpointAddresses.keys()])) yield { service: undefined, remove: [], add }
     for (const [service, { own }] of this.#services) yield { service, remove: [], add: unpack(own) }
   }
 
@@ -69,6 +69,25 @@ export class ElementRuleset {
     for (let step = steps.next(); ; step = steps.next()) if (step.done === true) return step.value
   }
 
+  /**
+   * Takes the new elements of Services in many short steps. What differs is not gathered, for a caller whose table is written as a whole, or compared
+   * with all elements. Returns the table where the caller has not got this one yet.
+   */
+  *fillInSteps(changes: ReadonlyMap<ObjectKey, ServiceElements | undefined>): Generator<void, NftTable | undefined> {
+    this.generation += 1
+    const needs = new ShapeNeeds()
+    for (const [key, next] of changes) {
+      const before = this.#services.get(key) ?? noElements
+      this.#put(key, next)
+      if (next !== undefined) needs.measure(next.own)
+      for (const address of before.endpointAddresses) this.#hold(address, -1)
+      for (const address of next?.endpointAddresses ?? []) this.#hold(address, 1)
+      yield
+    }
+    this.#grow(needs)
+    return this.#handOver()
+  }
+
   /** Does what `update` does in many short steps, so that the caller can pause between them. */
   *updateInSteps(changes: ReadonlyMap<ObjectKey, ServiceElements | undefined>): Generator<void, NftChange> {
     this.generation += 1
@@ -76,32 +95,44 @@ export class ElementRuleset {
     for (const [key, next] of changes) {
       const before = this.#services.get(key) ?? noElements
       const wanted = next ?? noElements
-      if (next === undefined) this.#services.delete(key)
-      else this.#services.set(key, next)
+      this.#put(key, next)
       differences.addService(key, before, wanted)
       this.#count(before.endpointAddresses, -1, differences)
       this.#count(wanted.endpointAddresses, 1, differences)
       yield
     }
-    this.#grow(differences)
-    const isNew = this.#handedOver !== this.#table.version
-    this.#handedOver = this.#table.version
+    this.#grow(differences.needs)
+    const table = this.#handOver()
     return {
-      ...(isNew && { table: this.#table }),
+      ...(table !== undefined && { table }),
       changes: differences.finish((address) => this.#endpointAddresses.has(address)),
     }
   }
 
-  #count(addresses: readonly Ip[], step: 1 | -1, differences: DifferenceBuilder): void {
-    for (const address of addresses) {
-      const held = this.#endpointAddresses.get(address) ?? 0
-      differences.noteAddress(address, held > 0)
-      if (held + step === 0) this.#endpointAddresses.delete(address)
-      else this.#endpointAddresses.set(address, held + step)
-    }
+  #put(key: ObjectKey, next: ServiceElements | undefined): void {
+    if (next === undefined) this.#services.delete(key)
+    else this.#services.set(key, next)
   }
 
-  #grow({ drawn, timeouts }: DifferenceBuilder): void {
+  #handOver(): NftTable | undefined {
+    if (this.#handedOver === this.#table.version) return undefined
+    this.#handedOver = this.#table.version
+    return this.#table
+  }
+
+  #count(addresses: readonly Ip[], step: 1 | -1, differences: DifferenceBuilder): void {
+    for (const address of addresses) differences.noteAddress(address, this.#hold(address, step))
+  }
+
+  /** Returns whether any Service had the address. */
+  #hold(address: Ip, step: 1 | -1): boolean {
+    const held = this.#endpointAddresses.get(address) ?? 0
+    if (held + step === 0) this.#endpointAddresses.delete(address)
+    else this.#endpointAddresses.set(address, held + step)
+    return held > 0
+  }
+
+  #grow({ drawn, timeouts }: ShapeNeeds): void {
     const drawUpTo = Math.min(maxEndpoints, Math.max(this.#shape.drawUpTo, 2 ** Math.ceil(Math.log2(drawn || 1))))
     const all = timeouts.union(new Set(this.#shape.timeouts))
     if (drawUpTo === this.#shape.drawUpTo && all.size === this.#shape.timeouts.length) return

@@ -40,6 +40,14 @@ export function hairpinOf(address: Ip): SetElement {
   return { set: hairpinSet, key: `${address} . ${address}`, data: '' }
 }
 
+/** Elements that Services share go in changes of this size, so that the caller can write them in slices. */
+const sharedPerChange = 200
+
+export function* hairpinSlices(addresses: readonly Ip[]): Iterable<readonly SetElement[]> {
+  for (let at = 0; at < addresses.length; at += sharedPerChange)
+    yield addresses.slice(at, at + sharedPerChange).map(hairpinOf)
+}
+
 /** Gathers the elements of one Service; of several with one key the first counts. */
 export class ElementPacker {
   readonly #lines: string[] = []

@@ -103,6 +103,8 @@ class ElementTable implements ServiceTable<ServiceElements> {
   /** Changes of the elements that the writer was not given yet. */
   #table: NftTable | undefined
   #changes: ElementChange[] = []
+  /** Before its first success the writer compares all elements with the kernel, or writes all of them. */
+  #isWritten = false
 
   constructor(ruleset: ElementRuleset, writer: NftablesModeParts['writer']) {
     this.#ruleset = ruleset
@@ -118,16 +120,22 @@ class ElementTable implements ServiceTable<ServiceElements> {
   }
 
   *updateInSteps(changes: ReadonlyMap<ObjectKey, ServiceElements | undefined>): Iterable<void> {
+    if (!this.#isWritten) {
+      this.#table = (yield* this.#ruleset.fillInSteps(changes)) ?? this.#table
+      return
+    }
     const { table, changes: elements } = yield* this.#ruleset.updateInSteps(changes)
     this.#table = table ?? this.#table
     for (const change of elements) this.#changes.push(change)
   }
 
   /** After a failure the writer finds what the kernel lacks by reading it, so that no change is kept here. */
-  write(objects: XorHash): Promise<WriteReport> {
+  async write(objects: XorHash): Promise<WriteReport> {
     const change: NftChange = { changes: this.#changes, ...(this.#table && { table: this.#table }) }
     this.#changes = []
     this.#table = undefined
-    return this.#writer.write(change, objects)
+    const report = await this.#writer.write(change, objects)
+    this.#isWritten = true
+    return report
   }
 }

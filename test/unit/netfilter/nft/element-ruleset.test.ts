@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import type { Frontend } from '../../../../src/netfilter/frontend.ts'
 import { ElementRuleset } from '../../../../src/netfilter/nft/element-ruleset.ts'
 import { lowerToElements } from '../../../../src/netfilter/nft/lower-elements.ts'
-import type { NftChange } from '../../../../src/netfilter/nft/types.ts'
+import type { NftChange, SetElement } from '../../../../src/netfilter/nft/types.ts'
 import type { ProxyRuleSettings } from '../../../../src/netfilter/settings.ts'
 import { cidr, ip } from '../../../helpers/services.ts'
 
@@ -30,6 +30,8 @@ function frontend(name: string, clusterIp: string, hosts: readonly number[], mor
 function elementsOf(...frontends: readonly Frontend[]) {
   return lowerToElements(frontends, settings)
 }
+
+const lineOf = ({ set, key, data }: SetElement) => `${set} ${key} ${data}`
 
 /** `-SET KEY DATA`, `+SET KEY DATA`; `--` between changes. */
 function describeChange({ changes }: NftChange): string {
@@ -104,6 +106,37 @@ describe('an update', () => {
     const sticky = frontend('default/a', '10.96.0.1', [1], { affinity: { timeoutSeconds: 77 } })
     assert.ok(ruleset.update(new Map([['default/a', elementsOf(sticky)]])).table?.text.includes('timeout 77s'))
   })
+})
+
+test('what is filled in, in several steps, is what updates make: elements, additions, the table and later differences', () => {
+  const [filled, updated] = [new ElementRuleset(settings), new ElementRuleset(settings)]
+  const hosts = Array.from({ length: 300 }, (_, host) => host + 1)
+  const wide = frontend('default/a', '10.96.0.1', hosts, { affinity: { timeoutSeconds: 77 } })
+  const steps = [
+    new Map([
+      ['default/a', elementsOf(wide)],
+      ['default/b', elementsOf(frontend('default/b', '10.96.0.2', [1, 7]))],
+    ]),
+    new Map([
+      ['default/a', elementsOf(frontend('default/a', '10.96.0.1', [1]))],
+      ['default/b', undefined],
+      ['default/c', elementsOf(frontend('default/c', '10.96.0.3', [7, 8]))],
+    ]),
+  ]
+  for (const [index, step] of steps.entries()) {
+    const filling = filled.fillInSteps(step)
+    let last = filling.next()
+    while (last.done !== true) last = filling.next()
+    assert.equal(last.value, index === 0 ? filled.table : undefined)
+    updated.update(step)
+    assert.deepEqual([...filled.all()].map(lineOf).sort(), [...updated.all()].map(lineOf).sort())
+    const added = [...filled.additions()].flatMap(({ add }) => add.map(lineOf))
+    assert.deepEqual(added.sort(), [...updated.all()].map(lineOf).sort())
+    assert.equal(filled.table.text, updated.table.text)
+    assert.equal(filled.generation, updated.generation)
+  }
+  const last = new Map([['default/c', undefined]])
+  assert.equal(describeChange(filled.update(last)), describeChange(updated.update(last)))
 })
 
 test('one of 5,000 endpoints that goes, and one that comes, move few others', () => {
