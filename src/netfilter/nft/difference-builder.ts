@@ -9,7 +9,7 @@ export class DifferenceBuilder {
   readonly #services: PackedChange[] = []
   /** Addresses of endpoints that some Service gained or lost, and whether any Service had them before. */
   readonly #addresses = new Map<Ip, boolean>()
-  /** What the elements that came ask of the rules. */
+  /** Measures the elements that came. */
   readonly needs = new ShapeNeeds()
 
   addService(service: ObjectKey, before: ServiceElements, next: ServiceElements): void {

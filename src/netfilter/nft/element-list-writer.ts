@@ -47,7 +47,7 @@ export class ElementListWriter {
     this.#writeHead(item, elementAttributes.item, this.#at - item)
   }
 
-  /** What was added until now stays. */
+  /** Keeps everything that was added until now. */
   confirm(): void {
     this.#confirmed = this.#at
   }

@@ -11,7 +11,7 @@ const countLine = new RegExp(
 /** The packed line of an element of `stickySet`, with the name of the set. */
 const stickyLine = /^((?:port-)?sticky-\d+)\t/gm
 
-/** What elements ask of the rules: how many endpoints are drawn from, and which timeouts of affinity there are. */
+/** Finds in elements how many endpoints the rules must draw from, and the timeouts of affinity. */
 export class ShapeNeeds {
   /** The largest number of endpoints. */
   drawn = 0
