@@ -10,8 +10,8 @@ import { type AdminAccess, PlatnetServer } from '../../helpers/platnet-server.ts
 
 const root = resolve(import.meta.dirname, '../../..')
 
-/** Programs of build.sh, and of conformance/cluster. */
-const folders = [join(root, '.cache/clients'), join(root, '.cache/conformance/bin')]
+/** Programs of build.sh, of conformance/cluster, and of Debian. */
+const folders = [join(root, '.cache/clients'), join(root, '.cache/conformance/bin'), '/usr/bin']
 
 /** The file of a program; undefined where it is not built. */
 export function programFile(name: string): string | undefined {

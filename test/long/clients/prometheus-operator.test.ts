@@ -130,7 +130,10 @@ function unzip(value: string): string {
   return gunzipSync(Buffer.from(value, 'base64')).toString()
 }
 
-const available = ['prometheuses/main', 'alertmanagers/main', 'thanosrulers/rules'].map((each) => `${group}/${each}`)
+const available = [
+  ...['prometheuses/main', 'alertmanagers/main', 'thanosrulers/rules'].map((each) => `${group}/${each}`),
+  '/apis/monitoring.coreos.com/v1alpha1/namespaces/watch/prometheusagents/agent',
+]
 
 describe("prometheus-operator with its bundle's roles", { skip: missingPrograms(program) }, () => {
   const stack = new AsyncDisposableStack()
@@ -146,16 +149,18 @@ describe("prometheus-operator with its bundle's roles", { skip: missingPrograms(
 
   test('makes of its objects StatefulSets whose pods run, and says so in their status', async () => {
     for (const path of available) await monitored.untilAvailable(path)
-    const { items } = await monitored.get(sets)
-    assert.deepEqual(
-      items.map(({ metadata, status }: AnyObject) => [metadata.name, status.readyReplicas]),
-      [
-        ['alertmanager-main', 3],
-        ['prom-agent-agent', 1],
-        ['prometheus-main', 2],
-        ['thanos-ruler-rules', 1],
-      ],
-    )
+    const running = [
+      ['alertmanager-main', 3],
+      ['prom-agent-agent', 1],
+      ['prometheus-main', 2],
+      ['thanos-ruler-rules', 1],
+    ]
+    // The operator changes them once more while their first pods come up.
+    await eventually('all run', async () => {
+      const { items } = await monitored.get(sets)
+      const ready = items.map(({ metadata, status }: AnyObject) => [metadata.name, status.readyReplicas])
+      return isDeepStrictEqual(ready, running)
+    })
   })
 
   test('writes what monitors, probes, rules and the configuration of alerts say', async () => {
