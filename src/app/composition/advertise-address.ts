@@ -3,7 +3,7 @@ import { type NetworkInterfaceInfo, networkInterfaces } from 'node:os'
 import { type Ip, parseIp } from '../../model/ip.ts'
 
 /** Interfaces and routes of a machine. */
-interface MachineNetworks {
+export interface MachineNetworks {
   readonly interfaces: Readonly<Record<string, readonly NetworkInterfaceInfo[] | undefined>>
   /** The text of /proc/net/route. */
   readonly routes: string
@@ -17,12 +17,25 @@ interface MachineNetworks {
 export function findAdvertiseAddress(bindAddress: Ip, networks = readNetworks()): Ip | undefined {
   if (isLoopback(bindAddress)) return undefined
   if (bindAddress !== '0.0.0.0' && bindAddress !== '::') return bindAddress
-  const { interfaces, routes } = networks
+  return [...uplinkAddresses(networks), ...outerAddresses(networks)][0]
+}
+
+/** Returns the IPv4 addresses of the interface with the default route. */
+export function uplinkAddresses({ interfaces, routes }: MachineNetworks): readonly Ip[] {
   const uplink = findUplink(routes)
-  const own = uplink === undefined ? [] : (interfaces[uplink] ?? [])
-  const all = [...own, ...Object.values(interfaces).flatMap((addresses) => addresses ?? [])]
-  const found = all.find(({ internal, family }) => !internal && family === 'IPv4')
-  return found && parseIp(found.address)
+  return uplink === undefined ? [] : outerOf(interfaces[uplink] ?? [])
+}
+
+/** Returns the IPv4 addresses of all interfaces but loopback, in the machine's own order. */
+export function outerAddresses({ interfaces }: MachineNetworks): readonly Ip[] {
+  return Object.values(interfaces).flatMap((addresses) => outerOf(addresses ?? []))
+}
+
+function outerOf(addresses: readonly NetworkInterfaceInfo[]): readonly Ip[] {
+  return addresses
+    .filter(({ internal, family }) => !internal && family === 'IPv4')
+    .map(({ address }) => parseIp(address))
+    .filter((address) => address !== undefined)
 }
 
 /** The interface of the default route with the lowest metric. */
@@ -35,7 +48,7 @@ function findUplink(routes: string): string | undefined {
   return defaults.toSorted((a, b) => a.metric - b.metric)[0]?.name
 }
 
-function readNetworks(): MachineNetworks {
+export function readNetworks(): MachineNetworks {
   return { interfaces: networkInterfaces(), routes: readRoutes() }
 }
 

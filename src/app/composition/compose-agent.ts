@@ -11,7 +11,7 @@ import { createFastRun, interfaceTowards, NftMonitor, type Run } from '../../hos
 import type { Component } from '../../loop/component.ts'
 import { createIdleMemory } from '../../loop/idle-memory.ts'
 import type { Dialect } from '../../model/dialect.ts'
-import { unspecifiedIpv4 } from '../../model/ip.ts'
+import { type Ip, unspecifiedIpv4 } from '../../model/ip.ts'
 import { CniGate, createGateMetrics } from '../../node/cni/index.ts'
 import { createControlSocket } from '../../node/control/index.ts'
 import type { DnsPlane } from '../../node/dns/index.ts'
@@ -44,6 +44,7 @@ import { besideConsole, ConsoleDoor } from './console-door.ts'
 import { agentAccess, tellTrouble } from './delegated-access.ts'
 import { ingressQuestions } from './ingress-questions.ts'
 import { findMachineInfo } from './machine-info.ts'
+import { followNodeAddress } from './node-address.ts'
 import type { NodeConsoleParts } from './node-console.ts'
 import { findNodeName } from './node-identity.ts'
 import { proxyQuestions } from './proxy-questions.ts'
@@ -60,7 +61,8 @@ export async function composeAgent(context: AppContext, run = createFastRun()): 
   const applied = new AppliedRevisions(state)
   const gate = new CniGate({ state, applied, metrics: createGateMetrics(context.metrics), log: log.child('cni') })
   const monitor = new NftMonitor(log.child('monitor'))
-  const core = { context, client, state, addresses, applied, run, monitor }
+  const nodeAddress = followNodeAddress(context.options.values.node)
+  const core = { context, client, state, addresses, applied, run, monitor, nodeAddress }
   const connection = connectEarly(core, log)
   try {
     return await composeAround({ ...core, access, gate, connection })
@@ -141,6 +143,8 @@ const changesPauseMs = 10_000
 
 interface PlaneParts extends AgentCore {
   readonly addresses: ClusterAddresses
+  /** Returns the address of this node as it is now. */
+  readonly nodeAddress: () => Ip | undefined
 }
 
 /** The planes among the components. */
@@ -179,7 +183,7 @@ function composeSources(
   const { context, client, addresses } = parts
   const log = context.logging.logger('platform_kubelet').child('client')
   const shared = createSharedInformers({ client, dialect, log, tracer: context.tracer })
-  const registration = composeRegistration(context, client, dialect)
+  const registration = composeRegistration(parts, dialect)
   const onNetwork = (network: NodeNetwork): void => registration?.setNetwork(network)
   const rulesInputs = [
     new ClusterAddressWatch({ client, dialect, addresses, log }),
@@ -228,10 +232,13 @@ function describeConfig(context: AppContext, proxy: ProxySide | undefined) {
   return { ...configzDocument(context.live.resolved), inUse: { proxyMode: Object.fromEntries(modes) } }
 }
 
-function composeRegistration(context: AppContext, client: ApiClient, dialect: Dialect): NodeRegistration | undefined {
+function composeRegistration(
+  { context, client, nodeAddress }: Pick<SourceParts, 'context' | 'client' | 'nodeAddress'>,
+  dialect: Dialect,
+): NodeRegistration | undefined {
   const { app, node } = context.options.values
   if (!app.components.includes('registration')) return undefined
-  const machine = findMachineInfo(findNodeName(node.nodeName), node)
+  const machine = findMachineInfo(findNodeName(node.nodeName), node.port, nodeAddress)
   const log = context.logging.logger('platform_kubelet').child('registration')
   return new NodeRegistration({ client, dialect, machine, log })
 }

@@ -2,11 +2,11 @@ import type { ApiClient } from '../../client/index.ts'
 import type { Run } from '../../host/index.ts'
 import type { Component } from '../../loop/component.ts'
 import type { Dialect } from '../../model/dialect.ts'
+import type { Ip } from '../../model/ip.ts'
 import type { ControlAnswer } from '../../node/control/index.ts'
 import { createDnsSources, DnsFormatError, DnsPlane, type DnsSourceParts } from '../../node/dns/index.ts'
 import type { AppliedRevisions, LiveNodeState, SharedInformers } from '../../node/state/index.ts'
 import type { AppContext } from '../context.ts'
-import { findMachineInfo } from './machine-info.ts'
 import { findNodeName } from './node-identity.ts'
 
 /** Cluster DNS on this node, and what follows the API once the dialect of the server is known. */
@@ -24,24 +24,24 @@ interface DnsParts {
   readonly state: LiveNodeState
   readonly applied: AppliedRevisions
   readonly run: Run
+  readonly nodeAddress: () => Ip | undefined
 }
 
 /** Composes cluster DNS on this node. */
-export function composeDns({ context, client, state, applied, run }: DnsParts): DnsSide {
-  const plane = createPlane(context, { state, applied, run })
+export function composeDns({ context, client, nodeAddress, ...parts }: DnsParts): DnsSide {
+  const plane = createPlane(context, { ...parts, nodeAddress })
   return {
     plane,
     questions: { '/dns/explain': (query) => answerExplain(plane, query) },
-    createSources: (dialect, shared) => createSources(context, plane, { client, dialect, shared }),
+    createSources: (dialect, shared) => createSources(context, plane, { client, dialect, shared, nodeAddress }),
   }
 }
 
 function createPlane(
   context: AppContext,
-  { state, applied, run }: Pick<DnsParts, 'state' | 'applied' | 'run'>,
+  { state, applied, run, nodeAddress }: Pick<DnsParts, 'state' | 'applied' | 'run' | 'nodeAddress'>,
 ): DnsPlane {
   const { node, dns } = context.options.values
-  const [nodeAddress] = findMachineInfo(findNodeName(node.nodeName), node).addresses
   return new DnsPlane({
     state,
     applied,
@@ -55,7 +55,9 @@ function createPlane(
       get dnsConfigMapFiles() {
         return context.live.values.dns.dnsConfigMapFiles
       },
-      nodeAddress,
+      get nodeAddress() {
+        return nodeAddress()
+      },
       clusterCidrs: node.clusterCidr,
       env: context.env,
     },
@@ -68,15 +70,14 @@ function createPlane(
 function createSources(
   context: AppContext,
   plane: DnsPlane,
-  parts: Pick<DnsSourceParts, 'client' | 'dialect' | 'shared'>,
+  parts: Pick<DnsSourceParts, 'client' | 'dialect' | 'shared' | 'nodeAddress'>,
 ): readonly Component[] {
   const { app, node, dns } = context.options.values
   const nodeName = findNodeName(node.nodeName)
-  const [nodeAddress] = findMachineInfo(nodeName, node).addresses
   const log = context.logging.logger('platform_dns').child('client')
   const makesObjects = app.components.includes('registration')
   const { clusterDns } = dns
-  return createDnsSources({ ...parts, plane, nodeName, nodeAddress, clusterDns, makesObjects, log })
+  return createDnsSources({ ...parts, plane, nodeName, clusterDns, makesObjects, log })
 }
 
 async function answerExplain(plane: DnsPlane, query: URLSearchParams): Promise<ControlAnswer> {

@@ -5,7 +5,7 @@ import type { Component, Health } from '../../loop/component.ts'
 import { type ObjectKey, splitObjectKey } from '../../model/api-object.ts'
 import type { Dialect } from '../../model/dialect.ts'
 import type { TlsSecret } from '../../model/ingress.ts'
-import { unspecifiedIpv6 } from '../../model/ip.ts'
+import { type Ip, unspecifiedIpv6 } from '../../model/ip.ts'
 import {
   AccessLog,
   canRunHaproxy,
@@ -36,7 +36,6 @@ import type { Logger } from '../../observe/index.ts'
 import type { AppContext } from '../context.ts'
 import { ensureIngressCertificate } from './cluster-files.ts'
 import { hasIpv6 } from './has-ipv6.ts'
-import { findMachineInfo } from './machine-info.ts'
 import { findNodeName } from './node-identity.ts'
 
 /** Ingress on this node: its driver, and what follows the API once the dialect of the server is known. */
@@ -55,6 +54,7 @@ export interface IngressSources {
   readonly client: ApiClient
   readonly state: LiveNodeState
   readonly applied: AppliedRevisions
+  readonly nodeAddress: () => Ip | undefined
 }
 
 interface Shared extends IngressSources {
@@ -174,7 +174,7 @@ async function findDefaultCertificate(dataDir: string): Promise<TlsSecret | unde
 }
 
 function createSources(shared: Shared, dialect: Dialect, nodesOfCluster: SharedInformer) {
-  const { context, client, state: nodeState, applied, driver, metrics, log } = shared
+  const { context, client, state: nodeState, applied, nodeAddress, driver, metrics, log } = shared
   const { ingress, node } = context.options.values
   const nodeName = findNodeName(node.nodeName)
   const objects = new IngressObjects()
@@ -197,8 +197,7 @@ function createSources(shared: Shared, dialect: Dialect, nodesOfCluster: SharedI
   const followSecrets = (secrets: ReadonlySet<ObjectKey>) => watches.followSecrets(secrets)
   const parts = { plan, driver, objects, problems, nodeState, applied, metrics, followSecrets, log }
   const plane = new IngressPlane({ ...parts, onApplied: onChange })
-  const addresses = ingress.ingressAddress ?? findMachineInfo(nodeName, node).addresses
-  const value = addresses.length === 0 ? undefined : addresses.join()
+  const value = () => ingress.ingressAddress?.join() ?? nodeAddress()
   const annotated = new NodeAnnotation({ client, nodeName, key: annotation, value, log: log.child('node') })
   return { plane, plan, components: [watches, plane, nodes, annotated, writer] }
 }

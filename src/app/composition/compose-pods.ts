@@ -30,7 +30,6 @@ import type { AppliedRevisions, ClusterAddresses, LiveNodeState, SharedInformers
 import type { Logger } from '../../observe/index.ts'
 import type { AppContext, Options } from '../context.ts'
 import { offerPackagedPlugins, shippedCniDir } from './cni-plugins.ts'
-import { findMachineInfo } from './machine-info.ts'
 import { findNodeName } from './node-identity.ts'
 
 /** The part of 1500 bytes that the VXLAN header leaves. */
@@ -46,6 +45,7 @@ export interface PodsParts {
   readonly addresses: ClusterAddresses
   readonly gate: CniGate
   readonly run: Run
+  readonly nodeAddress: () => Ip | undefined
   /** Receives whether pods can get a network: once when that is known, then at each change. */
   readonly onNetwork: (network: NodeNetwork) => void
 }
@@ -126,11 +126,10 @@ async function offerForOthers(binDirs: readonly string[], log: Logger): Promise<
 
 /** Composes the pods plane and the watch of their network. */
 function composePlane(parts: PodsParts, probe: Probe): readonly Component[] {
-  const { context, client, dialect, shared, state, applied, run, onNetwork } = parts
+  const { context, client, dialect, shared, state, applied, run, onNetwork, nodeAddress } = parts
   const { node, cni, dns, pods } = context.options.values
   const log = context.logging.logger('platform_kubelet').child('pods')
   const nodeName = findNodeName(node.nodeName)
-  const [first = loopbackIpv4, ...others] = findMachineInfo(nodeName, node).addresses
   const folders = new PodFolders(podsFolder(context.options.values))
   const cniRuntime = composeCniRuntime(parts, log.child('cni'))
   let usesCni = false
@@ -142,7 +141,7 @@ function composePlane(parts: PodsParts, probe: Probe): readonly Component[] {
     metrics: createNetworkMetrics(context.metrics),
     log: log.child('cni'),
   })
-  const hostIps = [first, ...others] as const
+  const hostIps = () => [nodeAddress() ?? loopbackIpv4] as const
   const network = new CniNetwork(cniRuntime, log)
   const namespaces = new NetnsMaker(run)
   const plane = new PodsPlane({

@@ -1,22 +1,20 @@
 import { readFileSync } from 'node:fs'
 import { arch, cpus, release, totalmem } from 'node:os'
-import { type Ip, unspecifiedIpv4 } from '../../model/ip.ts'
+import type { Ip } from '../../model/ip.ts'
 import { agentVersion } from '../../model/node.ts'
 import type { MachineInfo } from '../../node/registration/index.ts'
 import { readBuildInfo } from '../../observe/index.ts'
-import { findAdvertiseAddress } from './advertise-address.ts'
 
 const architectures: Readonly<Record<string, string>> = { x64: 'amd64' }
 
-/** Collects what this machine reports in its Node object. */
-export function findMachineInfo(
-  name: string,
-  { nodeIp, port }: { readonly nodeIp: Ip | undefined; readonly port: number },
-): MachineInfo {
-  const address = nodeIp ?? findAdvertiseAddress(unspecifiedIpv4)
+/** Collects what this machine reports in its Node object; its address may change. */
+export function findMachineInfo(name: string, port: number, nodeAddress: () => Ip | undefined): MachineInfo {
   return {
     name,
-    addresses: address === undefined ? [] : [address],
+    get addresses() {
+      const address = nodeAddress()
+      return address === undefined ? [] : [address]
+    },
     architecture: architectures[arch()] ?? arch(),
     kernelVersion: release(),
     osImage: readOsName(),

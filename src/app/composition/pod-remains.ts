@@ -21,7 +21,7 @@ const maxGraceMs = 10_000
 /** Ends the pods that the agents of this data directory left, as the agent itself would. */
 export async function endPodsOfNode({ values }: Options, run: Run): Promise<EndedPods> {
   const folders = new PodFolders(podsFolder(values))
-  const parts = { folders, hostIps: [loopbackIpv4] as const, log: silentLogger }
+  const parts = { folders, hostIps: () => [loopbackIpv4] as const, log: silentLogger }
   const network = new CniNetwork(
     new CniRuntime({
       configDir: values.cni.cniConfDir,

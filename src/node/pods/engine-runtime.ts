@@ -18,7 +18,7 @@ import type { ContainerRun, ExecResult, PodRuntime, PodSandbox } from './runtime
 export interface EngineRuntimeParts {
   readonly engine: EngineClient
   readonly folders: PodFolders
-  readonly hostIps: readonly Ip[]
+  readonly hostIps: () => readonly Ip[]
   readonly log: Logger
 }
 
@@ -87,7 +87,7 @@ export class EngineRuntime implements PodRuntime {
       },
     })
     await this.#call('POST', `/containers/${name}/start`)
-    return sandbox.hostNetwork ? this.#parts.hostIps : [await this.#addressOf(name)]
+    return sandbox.hostNetwork ? this.#parts.hostIps() : [await this.#addressOf(name)]
   }
 
   /** Always undefined: an engine does not report progress. */

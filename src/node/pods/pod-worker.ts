@@ -170,7 +170,7 @@ export class PodWorker {
       wanted: wantedOf(pod),
       record: this.#pod.record,
       containers: viewContainers(pod, this.#containers.observed, this.#containers.probes, this.#executor.refusals),
-      hostIps: this.#parts.node.hostIps,
+      hostIps: this.#parts.node.hostIps(),
       nowMs: Date.now(),
     }
   }

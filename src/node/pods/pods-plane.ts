@@ -39,7 +39,7 @@ export interface PodsPlaneParts {
   readonly namespaces: SharedInformer
   readonly dialect: Dialect
   readonly nodeName: string
-  readonly hostIps: readonly [Ip, ...Ip[]]
+  readonly hostIps: () => readonly [Ip, ...Ip[]]
   readonly folders: PodFolders
   /** Called once, at the start, because the probes of the machine take time. */
   readonly chooseRuntime: () => Promise<ChosenRuntime>

@@ -32,7 +32,7 @@ export interface ProcessRuntimeParts {
   readonly network: PodNetwork
   readonly cgroups: CgroupLayout
   /** The addresses of pods with `hostNetwork`. */
-  readonly hostIps: readonly Ip[]
+  readonly hostIps: () => readonly Ip[]
   readonly view: HostViewSettings
   readonly namespaces: Pick<NetnsMaker, 'create' | 'delete'>
   /** Starts the programs of containers; `runProgram` by default. */
@@ -62,7 +62,7 @@ export class ProcessRuntime implements PodRuntime {
   }
 
   async makeSandbox(sandbox: PodSandbox): Promise<readonly Ip[]> {
-    if (sandbox.hostNetwork) return this.#parts.hostIps
+    if (sandbox.hostNetwork) return this.#parts.hostIps()
     // A new attempt fails if the namespace or the interface of an interrupted one exists.
     if (await this.#mayExist(sandbox)) await this.removeSandbox(sandbox)
     await this.#parts.namespaces.create(this.#netnsName(sandbox))

@@ -13,8 +13,8 @@ export interface NodeAnnotationParts {
   readonly client: ApiClient
   readonly nodeName: string
   readonly key: string
-  /** Undefined: the Node is to be without it. */
-  readonly value: string | undefined
+  /** Returns the value that the annotation should have now; undefined: the Node is to be without it. */
+  readonly value: () => string | undefined
   readonly log: Logger
   readonly intervalMs?: number
 }
@@ -54,7 +54,8 @@ export class NodeAnnotation implements Component {
   }
 
   async #keep(signal: AbortSignal): Promise<void> {
-    const { client, nodeName, key, value } = this.#parts
+    const { client, nodeName, key } = this.#parts
+    const value = this.#parts.value()
     const node = { resource: { group: '', version: 'v1', resource: 'nodes' }, name: nodeName }
     const found = await orAbsent(client.get(node, { signal }))
     if (found === undefined) return this.#runSoon()

@@ -5,7 +5,7 @@ import type { Ip } from '../../model/ip.ts'
 /** The facts that a node reports about itself. */
 export interface MachineInfo {
   readonly name: string
-  /** Addresses; others reach the node by the first one. */
+  /** Addresses of now; others reach the node by the first one. */
   readonly addresses: readonly Ip[]
   /** Architecture in Kubernetes' notation: `amd64`, `arm64`. */
   readonly architecture: string

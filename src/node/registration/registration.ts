@@ -5,6 +5,7 @@ import { Periodic } from '../../loop/periodic.ts'
 import { formatMicroTime, formatTime } from '../../model/api-object.ts'
 import type { Dialect } from '../../model/dialect.ts'
 import { describeError } from '../../model/errors.ts'
+import type { Ip } from '../../model/ip.ts'
 import type { Logger } from '../../observe/index.ts'
 import {
   leaseSpec,
@@ -43,6 +44,8 @@ export interface RegistrationOptions {
   readonly dialect: Dialect
   readonly machine: MachineInfo
   readonly log: Logger
+  /** How often the Lease is renewed; 10 s where undefined. */
+  readonly intervalMs?: number
 }
 
 /** Maintains this node's Node object, its readiness, and a Lease that is renewed every 10 s. */
@@ -52,13 +55,15 @@ export class NodeRegistration implements Component {
   readonly #renewal: Periodic
   #network: NodeNetwork | undefined
   #reportedNetwork: NodeNetwork | undefined
+  #reportedAddress: Ip | undefined
   #statusWrittenMs = Number.NEGATIVE_INFINITY
   #health: Health = { level: 'ok', message: '', sinceMs: 0 }
 
   constructor(options: RegistrationOptions) {
     this.#options = options
+    this.#reportedAddress = options.machine.addresses[0]
     this.#renewal = new Periodic(({ signal }) => this.#renew(signal), {
-      intervalMs: renewalIntervalMs,
+      intervalMs: options.intervalMs ?? renewalIntervalMs,
       firstAfterMs: 0,
       onError: (error) => this.#reportTrouble(error),
     })
@@ -110,7 +115,8 @@ export class NodeRegistration implements Component {
     const ready = conditions.find(({ type }) => type === 'Ready')
     const isReady = ready?.status === 'True'
     const network = this.#network
-    const isReported = network === this.#reportedNetwork
+    const [address] = this.#options.machine.addresses
+    const isReported = network === this.#reportedNetwork && address === this.#reportedAddress
     if (isReady && isReported && performance.now() - this.#statusWrittenMs < statusIntervalMs) return
     const time = formatTime(Date.now())
     const now = isReady && isReported ? (ready?.lastHeartbeatTime ?? time) : time
@@ -122,6 +128,9 @@ export class NodeRegistration implements Component {
     await this.#options.client.patch({ ...this.#node, subresource: 'status' }, { kind: 'merge', patch }, { signal })
     this.#statusWrittenMs = performance.now()
     this.#reportedNetwork = network
+    if (address !== this.#reportedAddress)
+      this.#options.log.info('the address of this node has changed', { address, before: this.#reportedAddress })
+    this.#reportedAddress = address
   }
 
   async #renewLease(signal: AbortSignal): Promise<void> {

@@ -4,7 +4,7 @@ import { findMachineInfo } from '../../../src/app/composition/machine-info.ts'
 import { isKubeletVersion } from '../../../src/model/node.ts'
 
 test('the version that an agent registers is not taken for a kubelet, which would run its pods', () => {
-  const { version } = findMachineInfo('node-1', { nodeIp: undefined, port: 10250 })
+  const { version } = findMachineInfo('node-1', 10250, () => undefined)
   assert.match(version, /^v\d+\.\d+\.\d+\+platnet$/)
   assert.equal(isKubeletVersion(version), false)
   assert.equal(isKubeletVersion(''), false)

@@ -175,18 +175,19 @@ export class KubeDnsObjects implements Component {
 
   async #reportReady(pod: ApiObject | undefined, ready: boolean, signal: AbortSignal): Promise<void> {
     const { client, facts } = this.#parts
+    const { address } = facts
     const found = podSchema.safeParse(pod)
-    if (!found.success) return
+    if (!found.success || address === undefined) return
     const { podIP, conditions, containerStatuses } = found.data.status
     const isReady = conditions.some(({ type, status }) => type === 'Ready' && status === 'True')
     // Others may change a condition alone, for example of a node that is lost; earlier versions wrote no container status.
     const isReported = isReady === ready && containerStatuses.some((container) => container.ready === ready)
-    if (isReported && podIP === facts.address) {
+    if (isReported && podIP === address) {
       this.#shown = ready
       return
     }
     const times = { now: formatTime(Date.now()), startedAt: formatTime(performance.timeOrigin) }
-    const patch = { status: mirrorStatus(facts, ready, times) }
+    const patch = { status: mirrorStatus(address, ready, times) }
     await client.patch({ ...this.#pod, subresource: 'status' }, { kind: 'merge', patch }, { signal })
     this.#shown = ready
   }

@@ -80,7 +80,8 @@ export interface MirrorTimes {
 
 export interface MirrorFacts {
   readonly nodeName: string
-  readonly address: Ip
+  /** Undefined while the node has none. */
+  readonly address: Ip | undefined
 }
 
 export function mirrorPodName({ nodeName }: MirrorFacts): string {
@@ -116,7 +117,7 @@ export function mirrorPod(facts: MirrorFacts, nodeUid: string, dialect: Dialect)
 }
 
 /** Returns the status of the Pod; `ready` makes it an endpoint. Times are in RFC 3339. */
-export function mirrorStatus({ address }: MirrorFacts, ready: boolean, { now, startedAt }: MirrorTimes) {
+export function mirrorStatus(address: Ip, ready: boolean, { now, startedAt }: MirrorTimes) {
   const status = ready ? 'True' : 'False'
   const condition = (type: string) => ({ type, status, lastTransitionTime: now })
   return {

@@ -28,7 +28,7 @@ export interface ConfigurationParts {
 interface ActiveConfiguration {
   readonly plan: ServerPlan
   readonly from: string
-  /** All text that the configuration was read from: equal text is an equal configuration. */
+  /** All text that the configuration was read from, and the node's address: equal text is an equal configuration. */
   readonly text: string
   readonly inputs: Pick<FoundInputs, 'nameservers'>
   readonly configured: Omit<ConfiguredDns, 'failedReloads'>
@@ -113,10 +113,12 @@ export class DnsConfiguration {
     this.#loaded = loaded
     const found = await readInputs(loaded, this.#active?.inputs, this.#files)
     this.#reportMissing(found)
-    const text = JSON.stringify([loaded.text, [...found.nameservers], [...found.hostsTexts], [...found.pemTexts]])
+    const { nodeAddress } = settings
+    const files = [[...found.nameservers], [...found.hostsTexts], [...found.pemTexts]]
+    const text = JSON.stringify([loaded.text, nodeAddress, ...files])
     if (this.#active !== undefined && text === this.#active.text) return this.#listenAgain(this.#active)
     const { clusterSources } = server
-    const inputs = { ...settings, ...found, clusterSources, linkAddresses: readLinkAddresses() }
+    const inputs = { ...settings, nodeAddress, ...found, clusterSources, linkAddresses: readLinkAddresses() }
     const plan = planServer(loaded.corefile, inputs)
     await feed.changeZones(plan.zones)
     this.#listening.note(await server.configure(plan, feed.tables), true)

@@ -11,7 +11,7 @@ export interface DnsSettings {
   readonly corefile: string | undefined
   /** Files of the node that a Corefile of the ConfigMap may name. */
   readonly dnsConfigMapFiles?: readonly string[] | undefined
-  /** The address at which other nodes reach this one. */
+  /** The address at which other nodes reach this one; read at each check of the configuration. */
   readonly nodeAddress: Ip | undefined
   readonly clusterCidrs: readonly Cidr[]
   readonly env: Readonly<Record<string, string | undefined>>

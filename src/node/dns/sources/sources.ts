@@ -17,7 +17,8 @@ export interface DnsSourceParts {
   readonly dialect: Dialect
   readonly plane: Pick<DnsPlane, 'feed' | 'changeNodes' | 'changeConfigMap' | 'servesNodeAddress'>
   readonly nodeName: string
-  readonly nodeAddress: Ip | undefined
+  /** Returns the address at which other nodes reach this one as it is now. */
+  readonly nodeAddress: () => Ip | undefined
   readonly clusterDns: readonly Ip[]
   /** This agent registers the node, so it makes the Service kube-dns and its Pod. Beside a kubelet it makes nothing. */
   readonly makesObjects: boolean
@@ -54,10 +55,14 @@ export function createDnsSources(parts: DnsSourceParts): readonly Component[] {
 
 function createKubeDnsObjects(parts: DnsSourceParts): readonly Component[] {
   const { plane, nodeName, nodeAddress } = parts
-  if (nodeAddress === undefined || !parts.makesObjects) return []
-  return [
-    new KubeDnsObjects({ ...parts, facts: { nodeName, address: nodeAddress }, serves: () => plane.servesNodeAddress }),
-  ]
+  if (!parts.makesObjects) return []
+  const facts = {
+    nodeName,
+    get address() {
+      return nodeAddress()
+    },
+  }
+  return [new KubeDnsObjects({ ...parts, facts, serves: () => plane.servesNodeAddress })]
 }
 
 function namespaceHandler({ feed }: DnsSourceParts['plane']): InformerHandler {

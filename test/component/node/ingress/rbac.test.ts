@@ -74,7 +74,13 @@ test('an account with the rights of rbac.yaml and rbac-ingress.yaml serves Ingre
   })
   await api.createNode('node-a', '')
   const key = dialect.annotations.ingressAddresses
-  const annotation = new NodeAnnotation({ client, nodeName: 'node-a', key, value: '203.0.113.7', log: silentLogger })
+  const annotation = new NodeAnnotation({
+    client,
+    nodeName: 'node-a',
+    key,
+    value: () => '203.0.113.7',
+    log: silentLogger,
+  })
   await annotation.start()
   context.after(() => annotation.stop({ signal: AbortSignal.timeout(1000) }))
   await api.createClass()

@@ -39,7 +39,7 @@ async function ask(context: TestContext, { say, isRunning = false }: Program, ti
   context.after(() => server.closeAllConnections())
   const folders = new PodFolders(makeTemporaryFolder(context))
   const engine = new EngineClient(socket)
-  const runtime = new EngineRuntime({ engine, folders, hostIps: [], log: silentLogger })
+  const runtime = new EngineRuntime({ engine, folders, hostIps: () => [], log: silentLogger })
   return runtime.exec(sandbox, run, ['check', '--all'], timeoutMs)
 }
 
@@ -89,7 +89,7 @@ test("an engine's container has the decided rights, and the sandbox container ha
   context.after(() => server.close())
   context.after(() => server.closeAllConnections())
   const folders = new PodFolders(makeTemporaryFolder(context))
-  const runtime = new EngineRuntime({ engine: new EngineClient(socket), folders, hostIps: [], log: silentLogger })
+  const runtime = new EngineRuntime({ engine: new EngineClient(socket), folders, hostIps: () => [], log: silentLogger })
   const security = decideSecurity(
     { supplementalGroups: [7] },
     { runAsUser: 5, runAsGroup: 6, readOnlyRootFilesystem: true, capabilities: { drop: ['ALL'], add: ['KILL'] } },

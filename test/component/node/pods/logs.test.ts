@@ -219,7 +219,7 @@ describe('the log of an engine', () => {
       const asked = await serveEngine(context, socket, logStatus, long)
       await folders.write({ ...record, engineSocket: socket, sandbox: 'removing' })
       const engine = new EngineClient(socket)
-      const runtime = new EngineRuntime({ engine, folders, hostIps: [], log: silentLogger })
+      const runtime = new EngineRuntime({ engine, folders, hostIps: () => [], log: silentLogger })
       await runtime.removeSandbox({ ...record, engineSocket: socket })
       assert.deepEqual(asked.slice(-2), ['DELETE /v1.40/containers/joined', 'DELETE /v1.40/containers/holder'])
       const kept = readAll(readLog(folders, request, { follow: true }))

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ApiClient } from '../../../../src/client/index.ts'
 import { createDialect } from '../../../../src/model/dialect.ts'
-import { parseIp } from '../../../../src/model/ip.ts'
 import { NodeRegistration } from '../../../../src/node/registration/index.ts'
 import { silentLogger } from '../../../../src/observe/index.ts'
+import { ipOf } from '../../../helpers/addresses.ts'
 import { startTestServer } from '../../../helpers/api-server.ts'
 import { accessOfServer, clientOfServer } from '../../../helpers/controllers.ts'
 import { untilAsync } from '../../../helpers/until.ts'
@@ -20,20 +20,19 @@ class ReportingClient extends ApiClient {
   }
 }
 
+const machine = {
+  architecture: 'amd64',
+  kernelVersion: '6.1',
+  osImage: 'Debian GNU/Linux 12 (bookworm)',
+  version: 'v0.1.0',
+  cpus: 2,
+  memoryBytes: 4 * 1024 ** 3,
+  agentPort: 10_250,
+}
+
 test('a node registers itself, keeps what others wrote on it and comes back after it was lost', async () => {
   await using server = await startTestServer()
-  const address = parseIp('192.0.2.7')
-  assert.ok(address)
-  const machine = {
-    architecture: 'amd64',
-    kernelVersion: '6.1',
-    osImage: 'Debian GNU/Linux 12 (bookworm)',
-    version: 'v0.1.0',
-    cpus: 2,
-    memoryBytes: 4 * 1024 ** 3,
-    agentPort: 10_250,
-  }
-  const info = { name: 'n1', addresses: [address], ...machine }
+  const info = { name: 'n1', addresses: [ipOf('192.0.2.7')], ...machine }
   const start = async (client = clientOfServer(server)) => {
     const dialect = createDialect('kubernetes')
     const registration = new NodeRegistration({
@@ -89,4 +88,30 @@ test('a node registers itself, keeps what others wrote on it and comes back afte
   await untilAsync('pods may come', async () => (await network())?.status === 'False')
   assert.ok((await node()).status.conditions.some(({ type }: { type: string }) => type === 'DiskPressure'))
   await second.stop({ signal: AbortSignal.timeout(1_000) })
+})
+
+test('a new address of the node is reported at the next renewal', async () => {
+  await using server = await startTestServer()
+  let address = ipOf('10.244.0.1')
+  const info = {
+    name: 'n1',
+    get addresses() {
+      return [address]
+    },
+    ...machine,
+  }
+  const client = clientOfServer(server)
+  const registration = new NodeRegistration({
+    client,
+    dialect: createDialect('kubernetes'),
+    machine: info,
+    log: silentLogger,
+    intervalMs: 50,
+  })
+  const reported = async () => (await server.call('GET', '/api/v1/nodes/n1')).body.status?.addresses?.[0].address
+  await registration.start()
+  await untilAsync('the first address is reported', async () => (await reported()) === '10.244.0.1')
+  address = ipOf('192.0.2.7')
+  await untilAsync('the next address is reported', async () => (await reported()) === '192.0.2.7')
+  await registration.stop({ signal: AbortSignal.timeout(1_000) })
 })

@@ -43,7 +43,7 @@ async function newNode(context: TestContext) {
     folders,
     network,
     cgroups,
-    hostIps: [],
+    hostIps: () => [],
     view,
     namespaces,
     run: createFastRun(),

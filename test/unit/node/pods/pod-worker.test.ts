@@ -89,7 +89,7 @@ function makeWorker(context: TestContext, record?: StoredPod) {
       },
       node: {
         name: 'node-1',
-        hostIps: [ipOf('192.0.2.1')],
+        hostIps: () => [ipOf('192.0.2.1')],
         dialect,
         apiService: () => undefined,
         rootFilesystems: undefined,

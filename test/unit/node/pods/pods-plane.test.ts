@@ -32,7 +32,7 @@ test('a node with a kubelet gets no worker: nothing is probed, read, removed or 
     namespaces,
     dialect,
     nodeName: 'node-1',
-    hostIps: [ipOf('192.0.2.1')],
+    hostIps: () => [ipOf('192.0.2.1')],
     folders,
     chooseRuntime: () => Promise.reject(new Error('nothing is to be tried')),
     traffic: { isOut: () => true },

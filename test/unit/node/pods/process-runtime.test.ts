@@ -32,7 +32,7 @@ function newRuntime(
   const view = { shown: [], hidden: [] }
   const folders = new PodFolders(makeTemporaryFolder(t))
   return {
-    runtime: new ProcessRuntime({ folders, network, cgroups, hostIps: [], view, namespaces, log: silentLogger }),
+    runtime: new ProcessRuntime({ folders, network, cgroups, hostIps: () => [], view, namespaces, log: silentLogger }),
     done,
     folders,
   }

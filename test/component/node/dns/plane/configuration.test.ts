@@ -28,3 +28,21 @@ test('an address where one of the threads cannot listen is served, and the statu
   configuration.noteListenFailures([{ address, port: 53, message: 'in use', isServed: true }])
   assert.equal(configuration.serves(address), true)
 })
+
+test('DNS listens at the new address of its node as soon as that has changed, and no longer at the old one', async () => {
+  const settings = { clusterDns: [], clusterDomain: 'cluster.local', corefile: undefined, nodeAddress: '192.0.2.1' }
+  const { log } = createRecordingLogger()
+  const configuration = new DnsConfiguration({
+    settings: settings as never,
+    server: { clusterSources: [], configure: async () => [] } as never,
+    feed: { changeZones: async () => {}, tables: [] } as never,
+    log,
+  })
+  configuration.configMap = { Corefile: '.:53 {\n errors\n}' }
+  await configuration.reload()
+  const served = () => ['192.0.2.1', '192.0.2.7'].filter((address) => configuration.serves(ipOf(address)))
+  assert.deepEqual(served(), ['192.0.2.1'])
+  settings.nodeAddress = '192.0.2.7'
+  await configuration.reload()
+  assert.deepEqual(served(), ['192.0.2.7'])
+})
