@@ -62,9 +62,9 @@ function typeError(resource: Resource, problems: readonly TypeProblem[]): Status
   return badRequest(`${kind} in version ${JSON.stringify(version)} cannot be handled as a ${kind}: ${list}`)
 }
 
-/** Removes the namespace from a cluster-scoped object; many published manifests have one. */
+/** Removes the namespace from a cluster-scoped object, and the link that servers before Kubernetes 1.20 set: many published manifests have them. */
 function placeInNamespace(target: Target, document: ApiDocument): ApiDocument {
-  const { namespace: _, ...metadata } = withoutEmptyCollections(document.metadata)
+  const { namespace: _, selfLink: _link, ...metadata } = withoutEmptyCollections(document.metadata)
   const given = document.metadata.namespace ?? ''
   if (given !== '' && target.namespace !== undefined && given !== target.namespace) {
     throw badRequest('the namespace of the provided object does not match the namespace sent on the request')

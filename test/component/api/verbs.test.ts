@@ -17,7 +17,7 @@ describe('verbs over HTTPS', () => {
     const reply = await server.call('POST', paths.configMaps, {
       body: {
         ...configMap('first', { a: '1' }),
-        metadata: { name: 'first', uid: 'mine', creationTimestamp: '2001-01-01T00:00:00Z' },
+        metadata: { name: 'first', uid: 'mine', creationTimestamp: '2001-01-01T00:00:00Z', selfLink: '/old' },
       },
     })
     assert.equal(reply.code, 201)
