@@ -74,7 +74,7 @@ export function createRegistry(options: BuiltInOptions): Registry {
       guard: createResizeGuard(store),
     }),
     services(dialect, createServiceAllocator(store, options)),
-    endpoints(),
+    endpoints(dialect.name),
     endpointSlices(dialect),
     configMaps(),
     secrets(dialect),

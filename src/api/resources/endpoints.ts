@@ -1,4 +1,5 @@
 import type { Json } from '../../model/api-object.ts'
+import type { DialectName } from '../../model/dialect.ts'
 import { parseIp } from '../../model/ip.ts'
 import { type ApiDocument, listAt, textAt, valueAt } from '../document.ts'
 import { builtInSchema, overlaySchema } from '../schema/built-in-schema.ts'
@@ -16,8 +17,12 @@ const defaults = object({
   subsets: { items: { properties: { ports: { items: { properties: { protocol: { default: 'TCP' } } } } } } },
 })
 
-export function endpoints(): Resource {
+/** The Warning of Kubernetes since 1.33 (KEP-4974). */
+const deprecation = 'v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice'
+
+export function endpoints(dialect: DialectName): Resource {
   return {
+    ...(dialect === 'kubernetes' ? { deprecation } : {}),
     group: '',
     version: 'v1',
     kind: 'Endpoints',

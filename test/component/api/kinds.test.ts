@@ -198,6 +198,11 @@ describe('built-in kinds', () => {
     assert.equal(listed.body.items.length, 1)
   })
 
+  test('Endpoints answer with the Warning that they are deprecated', async () => {
+    const { headers } = await server.call('GET', '/api/v1/namespaces/default/endpoints')
+    assert.match(String(headers['warning']), /^299 - "v1 Endpoints is deprecated in v1\.33\+; use discovery/)
+  })
+
   test('one Event is seen in two groups under the names of each', async () => {
     const event = { involvedObject: { kind: 'Pod', namespace: 'default', name: 'p' }, reason: 'Started', message: 'up' }
     await create(paths.events, 'e', event)
