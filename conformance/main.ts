@@ -26,6 +26,8 @@ interface Options {
   readonly isAgain: boolean
   readonly isKept: boolean
   readonly limitMinutes: number
+  /** The number of kubelets. */
+  readonly nodes: string
   /** Processes of the suite at once; tests that the suite calls serial run alone. */
   readonly parallel: number
 }
@@ -38,6 +40,7 @@ function readOptions(): Options {
       again: { type: 'boolean', default: false },
       fresh: { type: 'boolean', default: false },
       keep: { type: 'boolean', default: false },
+      nodes: { type: 'string' },
       'limit-minutes': { type: 'string', default: '240' },
       parallel: { type: 'string', default: '1' },
     },
@@ -46,8 +49,9 @@ function readOptions(): Options {
   const run = runs[name]
   const limitMinutes = Number(values['limit-minutes'])
   const parallel = Number(values.parallel)
-  if (run === undefined || !(limitMinutes > 0) || !(parallel > 0)) {
-    const flags = '[--focus REGEXP] [--again] [--fresh] [--keep] [--limit-minutes N] [--parallel N]'
+  const nodes = values.nodes ?? String(run?.cluster?.nodes ?? 1)
+  if (run === undefined || !/^[12]$/.test(nodes) || !(limitMinutes > 0) || !(parallel > 0)) {
+    const flags = '[--focus REGEXP] [--again] [--fresh] [--keep] [--limit-minutes N] [--nodes N] [--parallel N]'
     console.error(`usage: npm run conformance -- NAME ${flags}`)
     for (const [each, { what }] of Object.entries(runs)) console.error(`  ${each}: ${what}`)
     process.exit(2)
@@ -60,6 +64,7 @@ function readOptions(): Options {
     isAgain: values.again,
     isKept: values.keep,
     limitMinutes,
+    nodes,
     parallel,
   }
 }
@@ -93,7 +98,7 @@ function prepare(run: ConformanceRun): void {
   if (run.cluster !== undefined && !hasImages(work)) runScript('images.sh')
 }
 
-function bringUp({ cluster }: ConformanceRun): void {
+function bringUp({ run: { cluster }, nodes }: Options): void {
   if (cluster === undefined) {
     runScript('api-only.sh')
     return
@@ -101,7 +106,7 @@ function bringUp({ cluster }: ConformanceRun): void {
   runScript('up.sh', [], {
     CONTROL: cluster.control,
     PLANE: cluster.plane,
-    NODES: String(cluster.nodes),
+    NODES: nodes,
     AGENT_OPTIONS: cluster.agentOptions ?? '',
     STORAGE: cluster.hasStorage === true ? '1' : '0',
   })
@@ -158,11 +163,11 @@ const results = join(work, 'results', options.name)
 if (options.isFresh) rmSync(results, { recursive: true, force: true })
 mkdirSync(results, { recursive: true })
 prepare(options.run)
-bringUp(options.run)
+bringUp(options)
 try {
   const { cluster } = options.run
   const insideScript = cluster === undefined ? undefined : join(scripts, 'inside.sh')
-  const outcomes = await runAll(options, { work, insideScript, nodes: cluster?.nodes ?? 1, results })
+  const outcomes = await runAll(options, { work, insideScript, nodes: Number(options.nodes), results })
   console.log(readFileSync(join(results, 'report.md'), 'utf8'))
   process.exitCode = outcomes.some(({ state }) => state !== 'passed' && state !== 'skipped') ? 1 : 0
 } finally {

@@ -50,7 +50,7 @@ const longHistory = 'continue listing from the last key if the original version 
 const beyondReach = [
   String.raw`\[Conformance\]`,
   'private image|cloud load-balancer|Feature:(StatefulUpgrade|BoundServiceAccountTokenVolume)',
-  'PodTopologySpread|ValidatingAdmissionPolicy|v1alpha1|v1beta1|Slow',
+  'ValidatingAdmissionPolicy|v1alpha1|v1beta1|Slow',
 ].join('|')
 
 /** Tests of the API that wait for a running container or for two nodes. */
@@ -99,8 +99,8 @@ export const runs: Readonly<Record<string, ConformanceRun>> = {
     skip: `${notHere}|CSI|Serial|Slow`,
   },
   beyond: {
-    what: 'volumes, with the tests of apps, auth, cli and scheduling that are not of Conformance',
-    cluster: { control: 'platnet', plane: 'platnet', nodes: 1, hasStorage: true },
+    what: 'two kubelets against `platnet server`, with the tests of apps, auth, cli and scheduling that are not of Conformance',
+    cluster: { control: 'platnet', plane: 'platnet', nodes: 2, hasStorage: true },
     focus: String.raw`\[sig-(apps|auth|cli)\]|\[sig-scheduling\] Scheduler`,
     skip: `${notHere}|${noWebhooks}|${beyondReach}|StatefulSet`,
   },
