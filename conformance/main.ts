@@ -16,6 +16,9 @@ const scripts = join(here, 'cluster')
 const batchSize = 6
 const batchLimitSeconds = 40 * 60
 
+/** The commit whose programs run: the checkout may be at another one when the run ends. */
+const commit = execFileSync('git', ['-C', platnet, 'rev-parse', '--short', 'HEAD'], { encoding: 'utf8' }).trim()
+
 interface Options {
   readonly name: string
   readonly run: ConformanceRun
@@ -124,7 +127,6 @@ function readEarlier(name: string): readonly Outcome[] {
 
 function writeResults({ name, run }: Options, outcomes: readonly Outcome[]): void {
   writeFileSync(outcomesFile(name), JSON.stringify(outcomes, undefined, 1))
-  const commit = execFileSync('git', ['-C', platnet, 'rev-parse', '--short', 'HEAD'], { encoding: 'utf8' }).trim()
   const peers = run.peer === undefined ? [] : readEarlier(run.peer)
   writeFileSync(
     join(work, 'results', name, 'report.md'),
