@@ -15,6 +15,8 @@ export class ArgoCd {
   readonly repository: string
   readonly #home: string
   #programs: readonly ClientProgram[] = []
+  /** The newest commit. */
+  #revision = ''
 
   constructor(cluster: ClientsCluster) {
     this.cluster = cluster
@@ -120,11 +122,13 @@ export class ArgoCd {
 
   /** Whether the Application is in sync with the newest commit; `health` where it has to be that too. */
   async isSynced(name: string, health?: string): Promise<boolean> {
-    const revision = (await this.git('rev-parse', 'HEAD')).trim()
     const { sync, operationState, health: found } = await this.statusOf(name)
     const isDone = operationState?.phase === 'Succeeded'
     return (
-      isDone && sync?.status === 'Synced' && sync.revision === revision && [undefined, found?.status].includes(health)
+      isDone &&
+      sync?.status === 'Synced' &&
+      sync.revision === this.#revision &&
+      [undefined, found?.status].includes(health)
     )
   }
 
@@ -154,6 +158,7 @@ export class ArgoCd {
   async #commitAll(): Promise<void> {
     await this.git('add', '--all')
     await this.git('-c', 'user.name=test', '-c', 'user.email=test@example.com', 'commit', '--quiet', '--message=test')
+    this.#revision = (await this.git('rev-parse', 'HEAD')).trim()
   }
 
   async git(...args: readonly string[]): Promise<string> {

@@ -36,7 +36,7 @@ describe("Argo CD's controllers, with the roles of its manifests", { skip: missi
   test('an Application is synced from a repository: its namespace, hook, waves and objects', async () => {
     await argo.application('shop', 'app', 'shop')
     await untilSynced('shop')
-    const { resources, operationState } = await argo.statusOf('shop')
+    const { resources } = await argo.statusOf('shop')
     assert.deepEqual(
       resources.filter(({ hook }: AnyObject) => !hook).map(({ kind, status }: AnyObject) => [kind, status]),
       [
@@ -45,8 +45,10 @@ describe("Argo CD's controllers, with the roles of its manifests", { skip: missi
         ['Deployment', 'Synced'],
       ],
     )
-    const hook = operationState.syncResult.resources.find(({ kind }: AnyObject) => kind === 'Job')
-    assert.deepEqual([hook.syncPhase, hook.hookPhase], ['PreSync', 'Succeeded'])
+    const hook = await get('/apis/batch/v1/namespaces/shop/jobs/before')
+    const [first, last] = [await get(settings), await get(web)].map(({ metadata }) => metadata.creationTimestamp)
+    const times = [hook.status.completionTime, first, last]
+    assert.deepEqual(times, times.toSorted())
     assert.equal((await get(web)).status.readyReplicas, 2)
   })
 

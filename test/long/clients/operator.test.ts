@@ -32,6 +32,15 @@ const trials = [
   'informers of typed, dynamic and metadata clients',
   'apply, conflicts and forced apply',
   'errors of typed clients',
+  'patches of each type',
+  'dry runs, unknown fields and generated names',
+  'what a manager lets go',
+  'events of both groups',
+  'parts of a Pod',
+  'tokens and reviews',
+  'another user',
+  'versions, status and scale of a definition',
+  'deletes of one and of many',
   'CBOR',
 ]
 

@@ -60,6 +60,15 @@ func tryClients(config *rest.Config) error {
 		{"informers of typed, dynamic and metadata clients", t.informers},
 		{"apply, conflicts and forced apply", t.apply},
 		{"errors of typed clients", t.failures},
+		{"patches of each type", t.patches},
+		{"dry runs, unknown fields and generated names", t.checks},
+		{"what a manager lets go", t.owned},
+		{"events of both groups", t.twoGroups},
+		{"parts of a Pod", t.podParts},
+		{"tokens and reviews", t.accounts},
+		{"another user", t.impersonated},
+		{"versions, status and scale of a definition", t.versions},
+		{"deletes of one and of many", t.deletions},
 		{"CBOR", t.cbor},
 	}
 	for _, each := range trials {

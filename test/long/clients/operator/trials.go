@@ -88,16 +88,29 @@ func (t *trial) definition() error {
 
 // sameDefinition compares what the protobuf client and the JSON client get.
 func (t *trial) sameDefinition() error {
-	read := func(c clients) (*definitionsv1.CustomResourceDefinition, error) {
+	read := func(c clients) (any, error) {
 		return c.definitions.ApiextensionsV1().CustomResourceDefinitions().Get(t.ctx, "boats.example.com", metav1.GetOptions{})
 	}
-	one, err := read(t.protobuf)
-	if err != nil {
+	return t.same(read)
+}
+
+// same compares what the clients of both content types get. Others write the object meanwhile.
+func (t *trial) same(read func(clients) (any, error)) error {
+	compare := func() error {
+		one, err := read(t.protobuf)
+		if err != nil {
+			return err
+		}
+		other, err := read(t.json)
+		if err == nil && !equality.Semantic.DeepEqual(one, other) {
+			return fmt.Errorf("protobuf and JSON differ: %+v and %+v", one, other)
+		}
 		return err
 	}
-	other, err := read(t.json)
-	if err == nil && !equality.Semantic.DeepEqual(one, other) {
-		return fmt.Errorf("protobuf and JSON differ: %+v and %+v", one, other)
+	err := compare()
+	for tries := 0; err != nil && tries < 5; tries++ {
+		time.Sleep(300 * time.Millisecond)
+		err = compare()
 	}
 	return err
 }
@@ -193,25 +206,8 @@ func (t *trial) sameObjects() error {
 			return c.typed.AppsV1().Deployments(space).GetScale(t.ctx, "trial", metav1.GetOptions{})
 		},
 	}
-	// The controllers write status and conditions meanwhile.
-	same := func(read func(clients) (any, error)) error {
-		one, err := read(t.protobuf)
-		if err != nil {
-			return err
-		}
-		other, err := read(t.json)
-		if err == nil && !equality.Semantic.DeepEqual(one, other) {
-			return fmt.Errorf("protobuf and JSON differ: %+v and %+v", one, other)
-		}
-		return err
-	}
 	for name, read := range reads {
-		err := same(read)
-		for tries := 0; err != nil && tries < 5; tries++ {
-			time.Sleep(300 * time.Millisecond)
-			err = same(read)
-		}
-		if err != nil {
+		if err := t.same(read); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 	}
