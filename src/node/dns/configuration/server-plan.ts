@@ -1,5 +1,6 @@
 import { dnsPort } from '../../../model/dns-ports.ts'
 import { type Cidr, type Ip, ipFamily, parseIp } from '../../../model/ip.ts'
+import { specialKindOf } from '../../../model/special-addresses.ts'
 import { CorefileError } from '../corefile/errors.ts'
 import type { EndpointAddress } from '../corefile/zones.ts'
 import type { HttpEndpoint } from '../http/endpoints.ts'
@@ -21,7 +22,7 @@ export interface ConfigurationInputs {
   readonly clusterDns: readonly Ip[]
   /** The address at which other nodes reach this one; it answers only the cluster's sources. */
   readonly nodeAddress: Ip | undefined
-  /** The addresses of this node's links, by name. */
+  /** The addresses of the links that `bind` names, by name. */
   readonly linkAddresses: ReadonlyMap<string, readonly Ip[]>
   /** The nameservers of each resolver file that `forward` names. */
   readonly nameservers: ReadonlyMap<string, readonly Ip[]>
@@ -186,12 +187,23 @@ function addressesOf({ bind }: ServerBlock, inputs: ConfigurationInputs): Pick<L
     const own = clusterDns.map((address) => ({ address, access: 'all' as const }))
     return nodeAddress === undefined ? own : [...own, { address: nodeAddress, access: 'cluster' }]
   }
-  const expand = (name: string) => linkAddresses.get(name) ?? [name as Ip]
+  const expand = (name: string) => linkAddresses.get(name)?.filter((ip) => !needsZone(ip)) ?? [name as Ip]
   const bound = bind.flatMap(({ addresses, except }) => {
     const left = new Set(except.flatMap(expand))
     return addresses.flatMap(expand).filter((address) => !left.has(address))
   })
   return [...new Set(bound)].map((address) => ({ address, access: 'all' }))
+}
+
+/** Returns the names in `bind` that are no addresses. */
+export function boundLinks({ blocks }: Corefile): ReadonlySet<string> {
+  const bound = blocks.flatMap(({ bind }) => bind.flatMap(({ addresses, except }) => [...addresses, ...except]))
+  return new Set(bound.filter((name) => parseIp(name) === undefined))
+}
+
+/** Tells whether a socket has to name the link beside that address: every link with IPv6 has such a one. */
+function needsZone(ip: Ip): boolean {
+  return ipFamily(ip) === 'IPv6' && specialKindOf(ip) === 'link-local'
 }
 
 function planResolver({ block, served }: PortBlock, inputs: ConfigurationInputs): ResolvedBlock {

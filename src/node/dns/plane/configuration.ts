@@ -6,7 +6,7 @@ import type { Logger } from '../../../observe/index.ts'
 import { type ConfigMapData, type LoadedCorefile, loadCorefile } from '../configuration/corefile-loader.ts'
 import { type FoundInputs, readInputs, readLinkAddresses } from '../configuration/inputs.ts'
 import { type ConfiguredDns, configurationSeries } from '../configuration/metrics.ts'
-import { planServer, type ServerPlan } from '../configuration/server-plan.ts'
+import { boundLinks, planServer, type ServerPlan } from '../configuration/server-plan.ts'
 import { optionsWithoutEffect } from '../configuration/without-effect.ts'
 import type { ZoneFeed } from '../feed/zone-feed.ts'
 import type { Series } from '../metrics/series.ts'
@@ -22,13 +22,15 @@ export interface ConfigurationParts {
   readonly server: DnsServer
   readonly feed: ZoneFeed
   readonly log: Logger
+  /** Reads the addresses of this node's links; absent: from the system. */
+  readonly readLinks?: typeof readLinkAddresses
 }
 
 /** The configuration that is in effect. */
 interface ActiveConfiguration {
   readonly plan: ServerPlan
   readonly from: string
-  /** All text that the configuration was read from, and the node's address: equal text is an equal configuration. */
+  /** All text that the configuration was read from, and the addresses of node and links: equal text is an equal configuration. */
   readonly text: string
   readonly inputs: Pick<FoundInputs, 'nameservers'>
   readonly configured: Omit<ConfiguredDns, 'failedReloads'>
@@ -114,17 +116,25 @@ export class DnsConfiguration {
     const found = await readInputs(loaded, this.#active?.inputs, this.#files)
     this.#reportMissing(found)
     const { nodeAddress } = settings
+    const linkAddresses = this.#addressesOf(boundLinks(loaded.corefile))
     const files = [[...found.nameservers], [...found.hostsTexts], [...found.pemTexts]]
-    const text = JSON.stringify([loaded.text, nodeAddress, ...files])
+    const text = JSON.stringify([loaded.text, nodeAddress, [...linkAddresses], ...files])
     if (this.#active !== undefined && text === this.#active.text) return this.#listenAgain(this.#active)
     const { clusterSources } = server
-    const inputs = { ...settings, nodeAddress, ...found, clusterSources, linkAddresses: readLinkAddresses() }
+    const inputs = { ...settings, nodeAddress, ...found, clusterSources, linkAddresses }
     const plan = planServer(loaded.corefile, inputs)
     await feed.changeZones(plan.zones)
     this.#listening.note(await server.configure(plan, feed.tables), true)
     const configured = { ...loaded, hostsEntries: entriesOf(loaded, found), atMs: Date.now() }
     this.#active = { plan, from: loaded.from, text, inputs: found, configured }
     this.#reportApplied(loaded, this.#active)
+  }
+
+  /** Returns the addresses that those links have now; a link may come after the agent has started, as a bridge of pods does. */
+  #addressesOf(links: ReadonlySet<string>): ReadonlyMap<string, readonly Ip[]> {
+    if (links.size === 0) return new Map()
+    const { readLinks = readLinkAddresses } = this.#parts
+    return new Map([...readLinks()].filter(([name]) => links.has(name)))
   }
 
   /** Listens on addresses that were not there before: one may come with a link, or with the failover of another node. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Ip } from '../../../../../src/model/ip.ts'
 import { DnsConfiguration } from '../../../../../src/node/dns/plane/configuration.ts'
 import type { AddressFailure } from '../../../../../src/node/dns/threads/listen-failures.ts'
 import { ipOf } from '../../../../helpers/addresses.ts'
@@ -45,4 +46,25 @@ test('DNS listens at the new address of its node as soon as that has changed, an
   settings.nodeAddress = '192.0.2.7'
   await configuration.reload()
   assert.deepEqual(served(), ['192.0.2.7'])
+})
+
+test('DNS bound to a link listens there when the link comes after the start, and follows its address', async () => {
+  let links: ReadonlyMap<string, readonly Ip[]> = new Map([['eth0', [ipOf('192.0.2.1')]]])
+  const { log } = createRecordingLogger()
+  const configuration = new DnsConfiguration({
+    settings: { clusterDns: [], clusterDomain: 'cluster.local', corefile: undefined, nodeAddress: undefined } as never,
+    server: { clusterSources: [], configure: async () => [] } as never,
+    feed: { changeZones: async () => {}, tables: [] } as never,
+    readLinks: () => links,
+    log,
+  })
+  configuration.configMap = { Corefile: '.:53 {\n bind cni0\n}' }
+  const seen = async (found: typeof links) => {
+    links = found
+    await configuration.reload()
+    return ['10.244.0.1', '10.244.9.1'].filter((address) => configuration.serves(ipOf(address)))
+  }
+  assert.deepEqual(await seen(links), [])
+  assert.deepEqual(await seen(new Map([['cni0', [ipOf('10.244.0.1')]]])), ['10.244.0.1'])
+  assert.deepEqual(await seen(new Map([['cni0', [ipOf('10.244.9.1')]]])), ['10.244.9.1'])
 })

@@ -56,6 +56,15 @@ test('blocks share the addresses they have in common; bind takes links and addre
   )
 })
 
+test('bind of a link leaves out link-local IPv6 addresses, on which no socket listens by the address alone', () => {
+  const linkAddresses = new Map([['eth0', [ipOf('169.254.20.10'), ipOf('2001:db8::1'), ipOf('fe80::1')]]])
+  const { threads } = planServer(read('.:53 {\n  bind eth0\n}\n'), { ...inputs, linkAddresses })
+  assert.deepEqual(
+    threads.serving.addresses.map(({ address }) => address),
+    ['169.254.20.10', '2001:db8::1'],
+  )
+})
+
 test('serving threads keep copies of a cache, but not of one that prefetches', () => {
   const options = ['cache 30', 'cache {\n    keepttl\n  }', 'cache {\n    prefetch 10\n  }', 'errors']
   const seen = options.map((option) => {
