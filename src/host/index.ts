@@ -77,6 +77,14 @@ export {
 } from './programs/index.ts'
 export { FileError, readRegularFileSync } from './regular-file.ts'
 export { interfaceTowards } from './route-to.ts'
-export { applySysctls, bridgeIpv6Sysctl, conntrackSysctls, nodeSysctls, readSysctl } from './sysctl.ts'
+export {
+  applySysctls,
+  bridgeIpv6Sysctl,
+  conntrackSysctls,
+  nodeSysctls,
+  readSysctl,
+  type SysctlResult,
+  type SysctlWish,
+} from './sysctl.ts'
 export { createNotifier, type Notifier, readWatchdogMs } from './systemd.ts'
 export { type TarFile, tarGz } from './tar.ts'

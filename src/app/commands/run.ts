@@ -7,12 +7,13 @@ import { createIdleMemory } from '../../loop/idle-memory.ts'
 import type { Logger } from '../../observe/index.ts'
 import type { ServerSide } from '../composition/compose-server.ts'
 import { composeTracing } from '../composition/compose-tracing.ts'
-import { wantedSysctls } from '../composition/wanted-sysctls.ts'
+import { forwardingSysctls, wantedSysctls } from '../composition/wanted-sysctls.ts'
 import type { AppContext } from '../context.ts'
 import { agentArguments } from '../lifecycle/agent-arguments.ts'
 import { agentFlags, limitHeapsOfThreads } from '../lifecycle/agent-heap.ts'
 import { type AgentMessage, AgentSupervisor, aliveAtRestMs, aliveIntervalMs } from '../lifecycle/agent-supervisor.ts'
 import { awaitUnclaimed, claimParts } from '../lifecycle/claim-parts.ts'
+import { KeptSysctls } from '../lifecycle/kept-sysctls.ts'
 import { Lifecycle } from '../lifecycle/lifecycle.ts'
 import { Pulse } from '../lifecycle/pulse.ts'
 import { leaveReloadToSupervisor, reloadOnChange } from '../lifecycle/reload.ts'
@@ -67,7 +68,8 @@ export async function runAgent(untraced: AppContext): Promise<RunEnd> {
     await notifier.ready('rules are in the kernel')
   }
   const pulse = process.send ? [agentPulse(components, log)] : composePulse(components, { context, notifier, log })
-  return runComponents([...tracing, ...components, ...pulse], { log, notifier, onStarted })
+  const settings = new KeptSysctls({ wishes: forwardingSysctls(context.live), log })
+  return runComponents([...tracing, settings, ...components, ...pulse], { log, notifier, onStarted })
 }
 
 /** Probes the host and composes the agent side by side, because both mostly wait for programs. A failed check explains more than a failed composition, so it is thrown first. */
