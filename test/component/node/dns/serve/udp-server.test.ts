@@ -8,6 +8,7 @@ import {
   type GiveCopy,
   packResults,
   type RequestBatch,
+  type SharedProgress,
   unpackRequests,
 } from '../../../../../src/node/dns/resolver/batches.ts'
 import { DatagramPack } from '../../../../../src/node/dns/resolver/datagram-pack.ts'
@@ -39,8 +40,9 @@ async function answerMany(context: TestContext, isBatched: boolean): Promise<voi
   const line = new ResolveClient()
   // The resolver gives every question back, its AA bit set: an answer of its kind.
   const { port1, port2 } = new MessageChannel()
-  port2.on('message', (batch: RequestBatch) => {
-    const results = unpackRequests(batch).map(
+  port2.on('message', (message: RequestBatch | SharedProgress) => {
+    if ('taken' in message) return
+    const results = unpackRequests(message).map(
       ({ id, question }) => ({ id, message: question, plugin: 'forward', ageMs: 0 }) as const,
     )
     port2.postMessage(packResults(results))

@@ -6,7 +6,12 @@ import type { Client, ListenAddress } from '../../../../../src/node/dns/plugins/
 import type { ResolveRequest, ResolveResult } from '../../../../../src/node/dns/plugins/forward/resolve-request.ts'
 import type { CachedCopy } from '../../../../../src/node/dns/plugins/handler.ts'
 import type { ServedBlock } from '../../../../../src/node/dns/plugins/served-block.ts'
-import { packResults, type RequestBatch, unpackRequests } from '../../../../../src/node/dns/resolver/batches.ts'
+import {
+  packResults,
+  type RequestBatch,
+  type SharedProgress,
+  unpackRequests,
+} from '../../../../../src/node/dns/resolver/batches.ts'
 import { ResolveClient } from '../../../../../src/node/dns/resolver/resolve-client.ts'
 import { Responder } from '../../../../../src/node/dns/serve/responder.ts'
 import { encodeName } from '../../../../../src/node/dns/wire/name.ts'
@@ -46,8 +51,9 @@ describe('the copies of answers that a thread keeps', () => {
     resolver = port2
     line = new ResolveClient()
     line.connect(port1)
-    resolver.on('message', (batch: RequestBatch) => {
-      const asked = unpackRequests(batch)
+    resolver.on('message', (message: RequestBatch | SharedProgress) => {
+      if ('taken' in message) return
+      const asked = unpackRequests(message)
       requests += asked.length
       resolver.postMessage(packResults(asked.map(answerOf)))
     })
