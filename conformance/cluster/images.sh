@@ -42,6 +42,8 @@ skeleton() {
   printf 'It works!\n' >"$1/www/index.html"
   cp "$(command -v busybox)" "$1/bin/busybox"
   for applet in $("$1/bin/busybox" --list); do test "$applet" = busybox || ln -sf /bin/busybox "$1/bin/$applet"; done
+  # Debian's busybox has no printenv.
+  test -e "$1/bin/printenv" || { printf '#!/bin/sh\nenv | sed -n "s/^$1=//p"\n' >"$1/bin/printenv"; chmod 755 "$1/bin/printenv"; }
 }
 
 # A program of this machine with the libraries that it loads, at the same places.
