@@ -92,8 +92,9 @@ function listIn<T>(lists: Map<string, T[]>, name: string): T[] {
   return list
 }
 
-function keepsZero(field: MessageField): boolean {
-  return field.keepsZero === true || field.required === true
+/** Checks whether a zero is a value, not an absent field. A number or text is a message of its own: it was given. */
+function keepsZero({ keepsZero, required, type }: MessageField): boolean {
+  return keepsZero === true || required === true || type === 'int-or-string'
 }
 
 function isZero(value: Json): boolean {

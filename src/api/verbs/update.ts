@@ -22,7 +22,7 @@ import type { VerbContext } from './verb-context.ts'
 
 const attempts = 32
 
-/** Handles a PUT: the body replaces the object, or its status. A resourceVersion in the body must be the stored one. */
+/** Handles a PUT: the body replaces the object, or its status. A resourceVersion in the body, unless it is 0, must be the stored one. */
 export async function replaceObject(
   context: VerbContext,
   target: ItemTarget,
@@ -63,10 +63,15 @@ function createNamed(
 function withNeededRevision({ resource, name, subresource }: ItemTarget, document: ApiDocument): ApiDocument {
   const { needsRevision } = resource.strategy
   const isNeeded = needsRevision === 'object-and-status' || (needsRevision === 'object' && subresource === undefined)
-  if (!isNeeded || document.metadata.resourceVersion) return document
+  if (!isNeeded || isRevision(document.metadata.resourceVersion)) return document
   // Kubernetes names the resource here, where other errors name the kind.
   const named = { ...resource, kind: resource.plural }
   throw invalid(named, name, [invalidField('metadata.resourceVersion', 0, 'must be specified for an update')])
+}
+
+/** Checks whether a writer names a version: for kube-apiserver, 0 is none. */
+function isRevision(resourceVersion: string | undefined): boolean {
+  return resourceVersion !== undefined && resourceVersion !== '' && resourceVersion !== '0'
 }
 
 /**
@@ -153,7 +158,7 @@ function assertCurrent(
     const why = `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${old.metadata.uid}`
     throw conflict(resource, name, why)
   }
-  if (resourceVersion && resourceVersion !== String(entry.revision)) throw conflict(resource, name)
+  if (isRevision(resourceVersion) && resourceVersion !== String(entry.revision)) throw conflict(resource, name)
 }
 
 function mergeParts(target: ItemTarget, revised: ApiDocument, old: ApiDocument): ApiDocument {

@@ -103,6 +103,14 @@ describe('verbs over HTTPS', () => {
     assert.deepEqual(reply.body.data, { n: '1' })
   })
 
+  test('an update with the resourceVersion 0 is unconditional too', async () => {
+    await server.call('POST', paths.configMaps, { body: configMap('zero', { n: '0' }) })
+    const body = { ...configMap('zero', { n: '1' }), metadata: { name: 'zero', resourceVersion: '0' } }
+    const reply = await server.call('PUT', `${paths.configMaps}/zero`, { body })
+    assert.equal(reply.code, 200)
+    assert.deepEqual(reply.body.data, { n: '1' })
+  })
+
   test('an update that changes nothing keeps the revision', async () => {
     const created = await server.call('POST', paths.configMaps, { body: configMap('same', { n: '0' }) })
     const revision = server.store.revision

@@ -97,6 +97,22 @@ describe('a protobuf body', () => {
     })
   })
 
+  test('keeps a zero where a number or a percentage may stand: a budget and a pace of 0 are no absent ones', () => {
+    const zero = join(numberField(1, 0n), numberField(2, 0n), bytesField(3, ''))
+    const budget = parseProtobufBody(
+      envelope('policy/v1', 'PodDisruptionBudget', join(named('b'), bytesField(2, bytesField(3, zero)))),
+    )
+    assert.deepEqual((budget as JsonObject)['spec'], { maxUnavailable: 0 })
+    const pace = join(bytesField(1, zero), bytesField(2, join(numberField(1, 1n), bytesField(3, '20%'))))
+    const strategy = join(bytesField(1, 'RollingUpdate'), bytesField(2, pace))
+    const set = parseProtobufBody(
+      envelope('apps/v1', 'DaemonSet', join(named('d'), bytesField(2, bytesField(3, strategy)))),
+    )
+    assert.deepEqual((set as JsonObject)['spec'], {
+      updateStrategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 0, maxSurge: '20%' } },
+    })
+  })
+
   test('skips fields of a newer client', () => {
     const message = join(
       named('a'),
