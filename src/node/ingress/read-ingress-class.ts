@@ -12,7 +12,7 @@ const controller: Field<string> = {
 
 /** Reads an IngressClass of the API; the body is equal in both dialects. One without a controller that can be read gives no value. */
 export function readIngressClass(json: unknown): Parsed<IngressClass> {
-  const reader = new FieldReader('IngressClass')
+  const reader = new FieldReader(() => 'IngressClass')
   const object = reader.required(fields.record, json, 'the object')
   const metadata = object && reader.required(fields.record, object['metadata'], 'metadata')
   const name = metadata && reader.required(fields.dnsSubdomain, metadata['name'], 'metadata.name')

@@ -9,7 +9,7 @@ export interface PolicyNamespace {
 
 /** Reads a Namespace of the API, or its metadata alone. No value for one whose labels cannot be read: no selector may match it. */
 export function readNamespace(json: unknown): Parsed<PolicyNamespace> {
-  const reader = new FieldReader('Namespace')
+  const reader = new FieldReader(() => 'Namespace')
   const object = reader.required(fields.record, json, 'the object')
   const metadata = object && reader.required(fields.record, object['metadata'], 'metadata')
   const name = metadata && reader.required(fields.dnsLabel, metadata['name'], 'metadata.name')

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { objectKey } from '../../model/api-object.ts'
-import { compact } from '../../model/compact.ts'
+import { compact, none } from '../../model/compact.ts'
 import { type Cidr, type Ip, parseCidr } from '../../model/ip.ts'
 import type { Protocol } from '../../model/service.ts'
 import { parseWorkloadIp, specialKindIn } from '../../model/special-addresses.ts'
@@ -99,7 +99,8 @@ export function readValues<Value>(
   json: unknown,
   path: string,
 ): readonly Value[] {
-  const elements = reader.optional(list, json, path) ?? []
+  const elements = reader.optional(list, json, path) ?? none
+  if (elements.length === 0) return none
   const values = elements.map((element, index) => reader.required(field, element, `${path}[${index}]`))
   return compact([...new Set(values.filter((value) => value !== undefined))])
 }
@@ -139,7 +140,7 @@ export function parseObject<Value>(
   json: unknown,
   read: (reader: FieldReader, object: JsonRecord, identity: Identity) => Value | undefined,
 ) {
-  const reader = new FieldReader(describeObject(kind, json))
+  const reader = new FieldReader(() => describeObject(kind, json))
   const object = reader.required(record, json, 'the object')
   const identity = object === undefined ? undefined : readIdentity(reader, object)
   const value = object === undefined || identity === undefined ? undefined : read(reader, object, identity)

@@ -12,7 +12,7 @@ const autoscalerTaint = 'ToBeDeletedByClusterAutoscaler'
 
 /** A Node of the API. What makes no sense is left out and reported; only a Node without a name gives no value. */
 export function parseNode(json: unknown, dialect: Dialect): Parsed<Node> {
-  const reader = new FieldReader('Node')
+  const reader = new FieldReader(() => 'Node')
   const object = reader.required(fields.record, json, 'the object')
   const metadata = object && reader.required(fields.record, object['metadata'], 'metadata')
   const name = metadata && reader.required(fields.dnsSubdomain, metadata['name'], 'metadata.name')

@@ -34,11 +34,12 @@ export interface Field<Value> {
 
 /** Reads the fields of one object and remembers what was wrong with them. */
 export class FieldReader {
-  readonly object: string
+  readonly #describe: () => string
   readonly problems: Problem[] = []
 
-  constructor(object: string) {
-    this.object = object
+  /** @param describe names the object, for a problem: `Service default/web` */
+  constructor(describe: () => string) {
+    this.#describe = describe
   }
 
   /**
@@ -61,7 +62,7 @@ export class FieldReader {
   }
 
   report(field: string, expected: string, json: unknown): void {
-    this.problems.push({ object: this.object, field, expected, found: quote(json) })
+    this.problems.push({ object: this.#describe(), field, expected, found: quote(json) })
   }
 }
 
