@@ -1,4 +1,5 @@
 import { countLeading } from './binary-search.ts'
+import { PageCounts } from './page-counts.ts'
 import { SortedKeys } from './sorted-keys.ts'
 import type { Range, StoredEntry, StoreEvent } from './store-entries.ts'
 
@@ -24,6 +25,7 @@ export interface RangeOptions {
 export class VersionedKeys {
   readonly #versions = new Map<string, Version[]>()
   readonly #keys = new SortedKeys()
+  readonly #pageCounts = new PageCounts()
   /** The number of keys of each collection, and its newest change. Admission asks for collections that hardly change. */
   readonly #collections = new Map<string, { keys: number; changedAt: number }>()
 
@@ -54,9 +56,24 @@ export class VersionedKeys {
     return { revision, entries, more: false }
   }
 
+  /** Counts the entries, or those after a page of a list: the next page counts only what stands between both. */
   count(prefix: string, revision: number, after: string | undefined): number {
+    if (after === undefined) return this.#countBetween(prefix, revision, undefined, undefined)
+    const known = this.#pageCounts.nearest(prefix, revision, after)
+    const count =
+      known === undefined
+        ? this.#countBetween(prefix, revision, after, undefined)
+        : known.count - this.#countBetween(prefix, revision, known.after, after)
+    this.#pageCounts.add(prefix, revision, { after, count })
+    return count
+  }
+
+  #countBetween(prefix: string, revision: number, after: string | undefined, through: string | undefined): number {
     let count = 0
-    for (const _ of this.#entries(prefix, revision, after)) count += 1
+    for (const { key } of this.#entries(prefix, revision, after)) {
+      if (through !== undefined && key > through) break
+      count += 1
+    }
     return count
   }
 
