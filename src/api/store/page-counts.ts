@@ -13,7 +13,7 @@ const maxPages = 256
  * revision share it.
  */
 export class PageCounts {
-  /** By revision and prefix, the longest unused first. */
+  /** Counts by key, of each revision and prefix; what was not used for longest comes first. */
   readonly #lists = new Map<string, Map<string, number>>()
 
   /** Returns the count of the last known page that ends at this key or before it. */
