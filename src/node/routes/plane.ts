@@ -50,6 +50,7 @@ export class RoutesPlane implements Component {
   readonly #source: Component
   readonly #flight: BoundedFrequencyRunner
   #applied: RoutePlan | undefined
+  #areRoutesMade = false
   #ownCidrs: readonly Cidr[] = []
   #refusals = ''
   #unsubscribe = () => {}
@@ -114,14 +115,17 @@ export class RoutesPlane implements Component {
       this.#health.set('ok', 'the API does not know this node yet')
       return
     }
+    this.#areRoutesMade = false
     const { nodes, refused } = await this.#settle()
-    await this.#useOwnNetwork(nodes.find(({ name }) => name === nodeName)?.podCidrs ?? [])
     const plan = leadsToOthers ? planRoutes(nodes, { mode, nodeName }) : { routes: [], vxlan: undefined }
     if (!isDeepStrictEqual(plan, this.#applied)) {
       const { added, removed } = await applyRoutes(plan, run)
       log.info('routes to the pods of other nodes', { mode, routes: plan.routes.length, added, removed })
       this.#applied = plan
     }
+    this.#areRoutesMade = true
+    // After the routes, which have nothing to do with a folder that cannot be written, as on a full disk.
+    await this.#useOwnNetwork(nodes.find(({ name }) => name === nodeName)?.podCidrs ?? [])
     this.#report(plan, refused)
   }
 
@@ -159,9 +163,14 @@ export class RoutesPlane implements Component {
   }
 
   #onTrouble(error: unknown): void {
+    const { mode, log } = this.#parts
+    const remedy = mode === 'host-gw' ? '; nodes that share no network need --pod-network vxlan' : ''
+    if (this.#areRoutesMade) {
+      this.#health.fail(error, () => log.warn('the pod network of this node could not be set up', { error }))
+      return
+    }
     this.#applied = undefined
-    const remedy = this.#parts.mode === 'host-gw' ? '; nodes that share no network need --pod-network vxlan' : ''
-    const warn = () => this.#parts.log.warn('routes to the pods of other nodes could not be made', { error, remedy })
+    const warn = () => log.warn('routes to the pods of other nodes could not be made', { error, remedy })
     this.#health.fail(error, warn, remedy)
   }
 }
