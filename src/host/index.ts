@@ -26,6 +26,7 @@ export {
   type LinkAddress,
   removeHostAddress,
   removeLocalSource,
+  setLinkUp,
   setLocalSource,
 } from './links.ts'
 export { localAddresses } from './local-addresses.ts'

@@ -71,8 +71,8 @@ export async function moveLink(link: Link, toNetns: string): Promise<Link> {
   return { name: link.name, netns: toNetns }
 }
 
-export async function setLinkUp(link: Link): Promise<void> {
-  await runIp(link, ['link', 'set', 'dev', link.name, 'up'])
+export async function setLinkUp(link: Link, run?: Run): Promise<void> {
+  await runIp(link, ['link', 'set', 'dev', link.name, 'up'], run)
 }
 
 /** Attaches a link to a bridge of the same namespace. */

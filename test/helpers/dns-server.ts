@@ -110,10 +110,15 @@ export class TestDnsServer {
   }
 }
 
-export async function askUdp(message: Buffer, port: number, waitMs: number): Promise<Buffer | undefined> {
+export async function askUdp(
+  message: Buffer,
+  port: number,
+  waitMs: number,
+  address = '127.0.0.1',
+): Promise<Buffer | undefined> {
   const socket = createSocket('udp4')
   const answer = once(socket, 'message').then(([bytes]: Buffer[]) => bytes)
-  socket.send(message, port, '127.0.0.1')
+  socket.send(message, port, address)
   const { promise: late, resolve } = Promise.withResolvers<undefined>()
   const timer = setTimeout(() => resolve(undefined), waitMs)
   const first = await Promise.race([answer, late])

@@ -6,6 +6,7 @@ import {
   type Run,
   removeHostAddress,
   removeLocalSource,
+  setLinkUp,
   setLocalSource,
 } from '../../../host/index.ts'
 import { describeError } from '../../../model/errors.ts'
@@ -33,9 +34,10 @@ export class ClusterDnsAddresses {
 
   /** Throws ExecError where this process has no right to change links. */
   async assign(): Promise<void> {
-    const missing = this.#addresses.filter((address) => findLinkOf(address) === undefined)
-    if (missing.length === 0) return
+    if (this.#missing().length === 0) return
     const link = await this.#chooseLink()
+    // A link that was down has kept its addresses.
+    const missing = this.#missing()
     for (const address of missing) await addHostAddress(link, address, this.#run)
     this.#log.info('the addresses of the cluster DNS are on this node', { addresses: missing, link: link.name })
   }
@@ -66,12 +68,22 @@ export class ClusterDnsAddresses {
     return held.map((address) => `removed the address ${address} from ${loopback.name}`)
   }
 
+  #missing(): readonly Ip[] {
+    return this.#addresses.filter((address) => findLinkOf(address) === undefined)
+  }
+
   async #chooseLink(): Promise<{ readonly name: string }> {
     if (networkInterfaces()[dummyLink.name] !== undefined) return dummyLink
     try {
       await createDummyLink(dummyLink, this.#run)
       return dummyLink
     } catch (error) {
+      // A link that is down, or has lost its addresses, is there and not among the interfaces.
+      const isThere = await setLinkUp(dummyLink, this.#run).then(
+        () => true,
+        () => false,
+      )
+      if (isThere) return dummyLink
       this.#log.debug('there can be no dummy link; lo gets the address', { error: describeError(error) })
       return loopback
     }

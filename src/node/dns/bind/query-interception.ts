@@ -6,6 +6,9 @@ import type { Logger } from '../../../observe/index.ts'
 import { ClusterDnsAddresses } from './cluster-dns-addresses.ts'
 import { NotrackRules } from './notrack-rules.ts'
 
+/** Each attempt starts a program. */
+const retryDelayMs = 30_000
+
 /**
  * Brings queries to the cluster's DNS to this node: its addresses are on this node, and notrack rules keep the queries away from the rules of its
  * Service. Without the rules the queries go to the endpoints of the Service.
@@ -14,6 +17,7 @@ export class QueryInterception {
   readonly #addresses: ClusterDnsAddresses
   readonly #rules: NotrackRules
   readonly #log: Logger
+  #retryAtMs = 0
 
   constructor(addresses: readonly Ip[], log: Logger, run?: Run) {
     this.#addresses = new ClusterDnsAddresses(addresses, log, run)
@@ -25,10 +29,16 @@ export class QueryInterception {
     return this.#rules.areInstalled
   }
 
-  async start(): Promise<void> {
+  /**
+   * Assigns the addresses, and those again that another program has removed, as systemd-networkd does at its restart with addresses that it
+   * does not know: with rules and without an address, queries would leave the node. After a failure it waits for half a minute.
+   */
+  async keepAddresses(): Promise<void> {
+    if (performance.now() < this.#retryAtMs) return
     try {
       await this.#addresses.assign()
     } catch (error) {
+      this.#retryAtMs = performance.now() + retryDelayMs
       this.#log.error('the address of the cluster DNS could not be assigned to this node', {
         error: describeError(error),
       })

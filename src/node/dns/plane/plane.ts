@@ -68,7 +68,7 @@ export class DnsPlane implements Component {
    */
   async start(): Promise<void> {
     this.#parts.applied.register(this.name)
-    await this.#interception.start()
+    await this.#interception.keepAddresses()
     this.#server.updateSources()
     this.feed.start()
     await this.reload()
@@ -146,6 +146,7 @@ export class DnsPlane implements Component {
   }
 
   async #reloadOnce(): Promise<void> {
+    if (!this.#isStopping) await this.#interception.keepAddresses()
     if (!this.#configuration.isOriginKnown) return this.#reportHealth()
     await this.#configuration.reload()
     await this.#updateInterception()
