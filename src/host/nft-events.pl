@@ -149,7 +149,20 @@ socket my $events, $af_netlink, $sock_raw, $netlink_netfilter or die "socket: $!
 setsockopt $events, $sol_socket, $so_rcvbufforce, pack 'i', 16 * 1024 * 1024;
 bind $events, pack 'S S L L', $af_netlink, 0, 0, 1 << ($group_nftables - 1) or die "bind: $!\n";
 syswrite STDOUT, "gap\n";
+
+# Waits for events. An agent that is killed closes its end of the socket, which alone shows its death while no rule changes.
+my $reader = -S STDOUT ? fileno STDOUT : undef;
+
+sub await_events {
+    my $ready = '';
+    vec($ready, fileno $events, 1) = 1;
+    vec($ready, $reader,        1) = 1 if defined $reader;
+    my $found = select $ready, undef, undef, undef;
+    exit 0 if $found > 0 && defined $reader && vec $ready, $reader, 1;
+}
+
 while (1) {
+    await_events();
     my $bytes;
     if (defined recv $events, $bytes, 1 << 17, 0) {
         read_messages($bytes);
