@@ -7,11 +7,16 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { type TestServer, testToken } from './api-server.ts'
 
-const folder = resolve(import.meta.dirname, '../../.cache/peer')
+/** Where `bench/build-kubernetes.sh` and the conformance runs put programs of Kubernetes. */
+const folders = ['peer', 'conformance/bin'].map((name) => resolve(import.meta.dirname, '../../.cache', name))
+
+function findProgram(name: string): string | undefined {
+  return folders.map((folder) => join(folder, name)).find((file) => existsSync(file))
+}
 
 /** Why tests beside a program of Kubernetes are skipped here; false where it is built. */
 export function missingProgram(name: string): string | false {
-  return existsSync(join(folder, name)) ? false : `${name} is not built: sh bench/build-kubernetes.sh ${name}`
+  return findProgram(name) !== undefined ? false : `${name} is not built: sh bench/build-kubernetes.sh ${name}`
 }
 
 /** What these programs insist on reading and our API core does not serve: they find it empty. */
@@ -41,7 +46,7 @@ export async function startKubernetesProgram(
   const log = openSync(logFile, 'a')
   const common = [`--kubeconfig=${kubeconfig}`, '--leader-elect=false', '--secure-port=0']
   const limits = ['--kube-api-qps=5000', '--kube-api-burst=5000']
-  const child = spawn(join(folder, name), [...common, ...limits, ...flags], { stdio: ['ignore', log, log] })
+  const child = spawn(findProgram(name) ?? name, [...common, ...limits, ...flags], { stdio: ['ignore', log, log] })
   return {
     logFile,
     [Symbol.asyncDispose]: async () => {

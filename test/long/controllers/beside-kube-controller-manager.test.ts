@@ -64,6 +64,8 @@ const intended: readonly RegExp[] = [
   /^Event of Pod Normal TaintManagerEviction /,
   /^Pod .*\[Ready\]\.(reason: "NodeNotReady"|message: "the node cannot be reached")$/,
   /^ConfigMap [^ ]*\/kube-root-ca\.crt \.metadata\.annotations\.kubernetes\.io\/description:/,
+  // Each server of the two has CAs of its own.
+  /^ConfigMap kube-system\/extension-apiserver-authentication \.data\.(requestheader-)?client-ca-file:/,
   /^ServiceCIDR .*\[Ready\]\.reason: "(NetworkServiceCIDRReady)?"$/,
 ]
 
