@@ -1,5 +1,9 @@
+import { write } from 'node:fs'
+import { promisify } from 'node:util'
 import { TimeSlice } from '../loop/time-slice.ts'
 import { knownFfi } from './ffi.ts'
+
+const writeAsync = promisify(write)
 
 type Ffi = typeof import('node:ffi')
 type Calls = ReturnType<typeof findCalls>
@@ -81,6 +85,21 @@ export class NetfilterSocket {
    * it is not known whether all of it does.
    */
   commit(messages: readonly Request[]): boolean {
+    const { bytes, first, count } = this.#encodeBatch(messages)
+    return this.#sendBytes(this.#fd, bytes) && this.#isConfirmed(first, count)
+  }
+
+  /**
+   * Like `commit`, in a thread of Node's pool: this one goes on while the kernel works, for some milliseconds at thousands of elements. Nothing else may be
+   * asked by this socket meanwhile.
+   */
+  async commitApart(messages: readonly Request[]): Promise<boolean> {
+    const { bytes, first, count } = this.#encodeBatch(messages)
+    const sent = await writeAsync(this.#fd, bytes).catch(() => undefined)
+    return sent?.bytesWritten === bytes.length && this.#isConfirmed(first, count)
+  }
+
+  #encodeBatch(messages: readonly Request[]) {
     const edge = Buffer.from([0, 0, 0, nftables])
     const first = this.#sequence + 1
     const last = messages.length - 1
@@ -91,7 +110,7 @@ export class NetfilterSocket {
       ),
       this.#encode({ type: batchTypes.end, payload: edge }, flags.ask),
     ]
-    return this.#sendBytes(this.#fd, Buffer.concat(parts)) && this.#isConfirmed(first, parts.length)
+    return { bytes: Buffer.concat(parts), first, count: parts.length }
   }
 
   /** The port of the socket, by which the kernel names who made a commit; undefined where that cannot be read. */

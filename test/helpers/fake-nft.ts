@@ -53,6 +53,10 @@ export class FakeNft implements NftKernel {
     return true
   }
 
+  async commitApart(messages: readonly NetlinkMessage[]): Promise<boolean> {
+    return this.commit(messages)
+  }
+
   async applyRuleset(text: string): Promise<void> {
     this.#transact('program', text)
   }

@@ -83,7 +83,7 @@ async function composeNftables(
   { family, settings, firstRules, run, monitor, log }: ProxyRulesParts,
   { why, session }: Extract<ModeChoice, { name: 'nftables' }>,
 ): Promise<ProxyRules> {
-  const kernel = nftKernel({ session, run, socket: NetfilterSocket.open() })
+  const kernel = nftKernel({ session, run, socket: NetfilterSocket.open(), bulkSocket: NetfilterSocket.open() })
   const ruleset = new ElementRuleset(settings)
   const isWatched = () => monitor.isListening
   const writer = new NftWriter({ family, kernel, wanted: ruleset, log, isWatched })

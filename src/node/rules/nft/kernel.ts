@@ -12,6 +12,8 @@ export interface NftKernel {
    * then `run` tries it again and says what is wrong.
    */
   commit(messages: readonly NetlinkMessage[]): boolean
+  /** Like `commit`, but the caller goes on while the kernel works. One at a time. */
+  commitApart(messages: readonly NetlinkMessage[]): Promise<boolean>
   /** Runs any commands in one transaction, by a started program. Throws NftError. */
   applyRuleset(text: string): Promise<void>
   hasTable(table: TableName): Promise<boolean>

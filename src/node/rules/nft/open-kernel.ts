@@ -9,6 +9,8 @@ export interface NftKernelParts {
   readonly run: Run
   /** Reads tables and makes small changes of elements; without it they are read by nft, and the elements of large sets are not read at all. */
   readonly socket: Pick<NetfilterSocket, 'ask' | 'list' | 'commit' | 'portId'> | undefined
+  /** Makes large changes of elements while the other socket asks; without it nft makes them. */
+  readonly bulkSocket: Pick<NetfilterSocket, 'commitApart' | 'portId'> | undefined
 }
 
 const timeoutMs = 60_000
@@ -16,12 +18,15 @@ const timeoutMs = 60_000
 const maxAttempts = 10
 
 /** Reads and writes the tables of this network namespace, and knows the commits that it made. */
-export function nftKernel({ session, run, socket }: NftKernelParts): NftKernel & Pick<NftSession, 'isOwn'> {
+export function nftKernel({ session, run, socket, bulkSocket }: NftKernelParts): NftKernel & Pick<NftSession, 'isOwn'> {
   const list = (...words: readonly string[]) => listByProgram(run, words)
   return {
     run: (commands) => session.run(commands),
-    isOwn: (commit) => session.isOwn(commit) || (commit.portId !== undefined && commit.portId === socket?.portId),
+    isOwn: (commit) =>
+      session.isOwn(commit) ||
+      (commit.portId !== undefined && (commit.portId === socket?.portId || commit.portId === bulkSocket?.portId)),
     commit: (messages) => socket?.commit(messages) === true,
+    commitApart: async (messages) => (await bulkSocket?.commitApart(messages)) === true,
     applyRuleset: (text) => session.applyRuleset(text),
     hasTable: async (table) => {
       if (socket !== undefined) return hasTable(socket, table)

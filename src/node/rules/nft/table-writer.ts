@@ -2,6 +2,7 @@ import { NftError } from '../../../host/index.ts'
 import { TimeSlice } from '../../../loop/time-slice.ts'
 import type { XorHash } from '../../../model/xor-hash.ts'
 import { BadElementError } from '../../../netfilter/errors.ts'
+import type { NetlinkMessage } from '../../../netfilter/netlink.ts'
 import { type AdditionBatch, encodeAdditions } from '../../../netfilter/nft/encode-additions.ts'
 import { encodeChange } from '../../../netfilter/nft/encode-change.ts'
 import { renderChange } from '../../../netfilter/nft/render-change.ts'
@@ -63,23 +64,36 @@ export class TableWriter {
     return addReports(addReports(rules, report), await this.#sendInSlices(left))
   }
 
-  /** Writes elements as messages. `left`: what the kernel has not confirmed or cannot be encoded. */
+  /** Writes elements as messages; the next ones are encoded while the kernel takes those before. `left`: what it has not confirmed or cannot be encoded. */
   async #commitAdditions(
     changes: Iterable<ElementChange>,
   ): Promise<{ readonly report: WriteReport; readonly left: Iterable<ElementChange> }> {
     let report = unchanged
-    const slice = new TimeSlice()
+    let sent: SentBatch | undefined
     const batches = encodeAdditions(this.#table(), changes)
-    for (let next = batches.next(); next.done !== true; next = batches.next()) {
-      const startedMs = performance.now()
-      const { messages, changes: some } = next.value
-      if (messages === undefined || !this.#kernel.commit(messages)) return { report, left: changesOf(some, batches) }
-      const added = some.reduce((sum, { add }) => sum + add.length, 0)
-      const bytes = messages.reduce((sum, { payload }) => sum + payload.length, 0)
-      report = addReports(report, reportTransaction(bytes, { added, removed: 0 }, startedMs))
-      if (slice.spent) await slice.pause()
+    for (;;) {
+      const next = batches.next()
+      const some = next.done === true ? [] : next.value.changes
+      const taken = await sent?.taken
+      if (sent !== undefined && taken === undefined)
+        return { report, left: changesOf([...sent.changes, ...some], batches) }
+      if (taken !== undefined) report = addReports(report, taken)
+      const messages = next.done === true ? undefined : next.value.messages
+      if (messages === undefined) return { report, left: changesOf(some, batches) }
+      sent = { changes: some, taken: this.#commitBatch(messages, some) }
     }
-    return { report, left: [] }
+  }
+
+  /** Resolves with undefined where the kernel has not confirmed it. */
+  async #commitBatch(
+    messages: readonly NetlinkMessage[],
+    changes: readonly ElementChange[],
+  ): Promise<WriteReport | undefined> {
+    const startedMs = performance.now()
+    if (!(await this.#kernel.commitApart(messages))) return undefined
+    const added = changes.reduce((sum, { add }) => sum + add.length, 0)
+    const bytes = messages.reduce((sum, { payload }) => sum + payload.length, 0)
+    return reportTransaction(bytes, { added, removed: 0 }, startedMs)
   }
 
   /** A slice is rendered while a program writes the one before. */
@@ -173,6 +187,12 @@ function asRefusal<Result>(render: () => Result): Result {
       cause: thrown,
     })
   }
+}
+
+/** A batch that the kernel takes now. */
+interface SentBatch {
+  readonly changes: readonly ElementChange[]
+  readonly taken: Promise<WriteReport | undefined>
 }
 
 interface Rendered {

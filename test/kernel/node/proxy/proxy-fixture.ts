@@ -61,7 +61,7 @@ async function useNftables(netns: TestNetns, run: Run) {
   const session = await openNftSession({ run, start: netns.start, kinds })
   const ruleset = new ElementRuleset({ family: 'IPv4' })
   const kernel: NftKernel = {
-    ...nftKernel({ session, run, socket: undefined }),
+    ...nftKernel({ session, run, socket: undefined, bulkSocket: undefined }),
     listsElements: true,
     listElements: (table, spec, take) => listElementsByNft(netns.run, table, spec, take),
   }

@@ -57,7 +57,7 @@ async function open(kinds: readonly NftSessionKind[] = ['library']) {
     isOwn: (commit) => opened.isOwn(commit),
     close: () => opened.close(),
   }
-  const kernel = nftKernel({ session, run, socket: NetfilterSocket.open() })
+  const kernel = nftKernel({ session, run, socket: NetfilterSocket.open(), bulkSocket: NetfilterSocket.open() })
   const ruleset = new ElementRuleset(settings)
   const warnings: unknown[] = []
   const log = { ...silentLogger, warn: (_: string, fields?: object) => void warnings.push(fields) }

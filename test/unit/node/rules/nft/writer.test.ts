@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
 import { NftError } from '../../../../../src/host/index.ts'
 import type { ElementRuleset } from '../../../../../src/netfilter/nft/element-ruleset.ts'
 import { lowerToElements } from '../../../../../src/netfilter/nft/lower-elements.ts'
@@ -60,6 +61,27 @@ describe('the first write', () => {
     await lab.set(services)
     assert.deepEqual([lab.kernel.committed.length, calls], [1, 3], 'the second piece fails, and the state')
     assert.equal(lab.kernel.elements().length, lab.wanted().length)
+    lab.assertInKernel()
+  })
+
+  test('hands the kernel one piece at a time, and prepares the next one meanwhile', async () => {
+    const lab = new NftWriterLab()
+    lab.kernel.confirms = true
+    const steps: string[] = []
+    const additions = lab.ruleset.additions.bind(lab.ruleset)
+    lab.ruleset.additions = function* () {
+      yield* additions()
+      steps.push('all are prepared')
+    }
+    lab.kernel.commitApart = async (messages) => {
+      steps.push('begun')
+      await setImmediate()
+      steps.push('taken')
+      return lab.kernel.commit(messages)
+    }
+    const addresses = Array.from({ length: 60 }, (_, n) => `10.244.0.${n}`)
+    await lab.set(Object.fromEntries(Array.from({ length: 25 }, (_, n) => [`default/s${n}`, addresses] as const)))
+    assert.deepEqual(steps, ['begun', 'all are prepared', 'taken', 'begun', 'taken'])
     lab.assertInKernel()
   })
 
