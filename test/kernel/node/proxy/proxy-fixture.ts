@@ -90,7 +90,6 @@ export async function startProxy(
   const { mode, writer } = form === 'nftables' ? await useNftables(netns, run) : await useIptables(netns, run, form)
   const removed: Flow[] = []
   let searches = 0
-  let cleanings = 0
   const metrics = createMetrics()
   const cleaner = new ConntrackCleaner<Flow>({
     family: 'IPv4',
@@ -104,7 +103,6 @@ export async function startProxy(
       remove: async (flows) => {
         removed.push(...flows)
         await deleteFlows(flows, netns.run)
-        cleanings += 1
       },
     },
     isLocalAddress: (address: Ip) => address === nodeIp,
@@ -131,5 +129,5 @@ export async function startProxy(
     for (const part of [plane, cleaner, writer]) await part.stop(scope)
     await claimed?.stop()
   }
-  return { state, claimed, applied, plane, writer, removed, searches: () => searches, cleanings: () => cleanings, stop }
+  return { state, claimed, applied, plane, writer, removed, searches: () => searches, stop }
 }
