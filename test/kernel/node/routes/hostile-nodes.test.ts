@@ -170,6 +170,7 @@ describe('routes that are not ours survive a hostile Node', {
     try {
       const isClean = async () => !(await routes()).some((line) => line.includes('proto 143'))
       await untilAsync('the route is gone', isClean, 20_000)
+      await until('the list is installed, after the routes', () => networks.length > 0)
       assert.deepEqual(networks, [['10.244.0.0/24']])
       assert.match(await netns.exec('nft', 'list', 'table', 'inet', 'platnet-pods'), /saddr 10\.244\.0\.0\/24 /)
     } finally {
