@@ -87,18 +87,18 @@ function includedInRows(includeObject: string): TableView['rows'] {
 }
 
 function representationOf({ type, parameters }: MediaRange): Representation | undefined {
-  const encoding = encodings[type]
+  const encoding = encodings.get(type)
   const view = viewOf(parameters)
   return encoding === undefined || view === undefined ? undefined : { encoding, view }
 }
 
-/** Text forms by media type, wildcards included. */
-const encodings: Readonly<Record<string, Encoding>> = {
-  'application/json': 'json',
-  'application/yaml': 'yaml',
-  'application/*': 'json',
-  '*/*': 'json',
-}
+/** Text forms by media type, wildcards included. A Map: the type is the client's, and `constructor` is in every object. */
+const encodings: ReadonlyMap<string, Encoding> = new Map([
+  ['application/json', 'json'],
+  ['application/yaml', 'yaml'],
+  ['application/*', 'json'],
+  ['*/*', 'json'],
+])
 
 /** Returns the view that the parameters `as`, `g` and `v` ask for; undefined for an unknown one, and for another stream than a watch. */
 function viewOf(parameters: MediaRange['parameters']): View | undefined {

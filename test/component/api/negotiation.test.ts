@@ -47,6 +47,10 @@ describe('the form of an answer', () => {
     assert.equal((await get(`${paths.configMaps}?watch=true`, protobuf)).code, 406)
   })
 
+  test('is refused for the names that every object of JavaScript has', async () => {
+    for (const accept of ['constructor', '__proto__']) assert.equal((await get(paths.configMaps, accept)).code, 406)
+  })
+
   for (const each of acceptCases)
     test(`of the ${each.of} as ${each.accept || 'nothing'} is as kube-apiserver gives it`, async () => {
       assert.deepEqual(shownBy(each, await get(pathOf(each), each.accept)), each.answer)
