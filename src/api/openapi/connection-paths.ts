@@ -8,7 +8,10 @@ import { connectionParameters, pathParameters } from './parameters.ts'
 const streamMethods = ['get', 'post'] as const
 const proxyMethods = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch'] as const
 const methodsOf: Readonly<Record<ConnectSubresource, readonly Operation['method'][]>> = {
-  ...{ attach: streamMethods, exec: streamMethods, portforward: streamMethods, proxy: proxyMethods },
+  attach: streamMethods,
+  exec: streamMethods,
+  portforward: streamMethods,
+  proxy: proxyMethods,
   log: ['get'],
 }
 
