@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { createKubernetesTarget, isPeerBuilt } from '../../bench/api/kubernetes-target.ts'
-import type { Reply } from './api-server.ts'
+import { type Reply, startTestServer, type TestServer } from './api-server.ts'
 import type { AdminAccess } from './platnet-server.ts'
 
 /** Why kube-apiserver cannot be asked on this machine; undefined when it can. */
@@ -55,6 +55,26 @@ export async function startPeer(serviceRange?: string): Promise<Peer> {
       await target.stop()
       target.remove()
       rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+export interface BesidePeer extends AsyncDisposable {
+  readonly peer: Peer
+  readonly server: TestServer
+}
+
+/** Starts kube-apiserver and our own API server, each with the namespace `default`. */
+export async function startBesidePeer(): Promise<BesidePeer> {
+  const peer = await startPeer()
+  const server = await startTestServer()
+  await server.call('POST', '/api/v1/namespaces', { body: { metadata: { name: 'default' } } })
+  return {
+    peer,
+    server,
+    [Symbol.asyncDispose]: async () => {
+      await server.stop()
+      await peer[Symbol.asyncDispose]()
     },
   }
 }

@@ -1,10 +1,10 @@
 // An informer of a server that answers by a script, and notes of what its handler receives.
 import type { ServerResponse } from 'node:http'
-import { Informer, type InformerHandler, type InformerTiming } from '../../src/client/index.ts'
+import { type ApiClient, Informer, type InformerHandler, type InformerTiming } from '../../src/client/index.ts'
 import { silentLogger } from '../../src/observe/index.ts'
 import { type Answer, clientOf, type ScriptedServer, sendJson, startServer } from './scripted-server.ts'
 
-export const collection = { resource: { group: '', version: 'v1', resource: 'services' } }
+const collection = { resource: { group: '', version: 'v1', resource: 'services' } }
 export const quick = { backoffBaseMs: 10, backoffMaxMs: 40, idleTimeoutMs: 5000, quickWatchMs: 100 }
 export const forever = { signal: new AbortController().signal }
 
@@ -70,6 +70,14 @@ export const ended = (response: ServerResponse) => void response.end()
 export const endedLater = (response: ServerResponse) => void setTimeout(() => response.end(), 150)
 export const broken = (response: ServerResponse) => void setTimeout(() => response.destroy(), 20)
 
+export function informerOf(
+  client: ApiClient,
+  handler: InformerHandler,
+  timing: Partial<InformerTiming> = {},
+): Informer {
+  return new Informer({ client, collection, handler, log: silentLogger, timing: { ...quick, ...timing } })
+}
+
 export async function run(
   answer: Answer,
   body: (notes: Notes, server: ScriptedServer, informer: Informer) => Promise<void>,
@@ -78,13 +86,7 @@ export async function run(
   await using server = await startServer(answer)
   const notes = new Notes()
   const client = clientOf(server)
-  const informer = new Informer({
-    client,
-    collection,
-    handler: notes,
-    log: silentLogger,
-    timing: { ...quick, ...timing },
-  })
+  const informer = informerOf(client, notes, timing)
   try {
     await informer.start(forever)
     await body(notes, server, informer)

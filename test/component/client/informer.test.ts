@@ -1,16 +1,15 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { ApiClient, accessByServer, Informer, type InformerHandler } from '../../../src/client/index.ts'
-import { silentLogger } from '../../../src/observe/index.ts'
+import { ApiClient, accessByServer, type InformerHandler } from '../../../src/client/index.ts'
 import {
   broken,
-  collection,
   ended,
   endedLater,
   event,
   forever,
   giving,
+  informerOf,
   list,
   Notes,
   object,
@@ -157,13 +156,7 @@ describe('an informer', () => {
     await server.down()
     const client = clientOf(server)
     const notes = new Notes()
-    const informer = new Informer({
-      client,
-      collection,
-      handler: notes,
-      log: silentLogger,
-      timing: { ...quick, ...timing },
-    })
+    const informer = informerOf(client, notes, timing)
     const started = informer.start(forever)
     await until('it was refused', () => informer.health().level === 'degraded')
     await server.up()
@@ -243,8 +236,7 @@ describe('an informer', () => {
     await using second = await startServer(script([], [watching([event('ADDED', 'b', '6')]), watching([])]))
     const client = new ApiClient(accessByServer(first.url, second.url))
     const notes = new Notes()
-    const timing = { ...quick, idleTimeoutMs: 300 }
-    const informer = new Informer({ client, collection, handler: notes, log: silentLogger, timing })
+    const informer = informerOf(client, notes, { idleTimeoutMs: 300 })
     await informer.start(forever)
     await until('the watch is open', () => first.requests.length === 2)
     await first.down()
@@ -263,7 +255,7 @@ describe('an informer', () => {
     const client = clientOf(server)
     await server.down()
     const notes = new Notes()
-    const informer = new Informer({ client, collection, handler: notes, log: silentLogger, timing: quick })
+    const informer = informerOf(client, notes)
     const started = informer.start(forever)
     await until('the informer has tried', () => informer.health().level === 'degraded')
     await server.up()
@@ -274,13 +266,7 @@ describe('an informer', () => {
 
   it('gives up its start at the deadline, saying why', async () => {
     await using server = await startServer(giving(statusBody(403, 'Forbidden', 'not you'), 403))
-    const informer = new Informer({
-      client: clientOf(server),
-      collection,
-      handler: new Notes(),
-      log: silentLogger,
-      timing: quick,
-    })
+    const informer = informerOf(clientOf(server), new Notes())
     const started = informer.start({ signal: AbortSignal.timeout(100) })
     await assert.rejects(started, /services could not be listed in time: .*403 Forbidden: not you/)
     await informer.stop()
@@ -321,7 +307,7 @@ describe('an informer', () => {
       onEvent: () => void order.push('event'),
       onProgress: () => {},
     }
-    const informer = new Informer({ client: clientOf(server), collection, handler, log: silentLogger, timing: quick })
+    const informer = informerOf(clientOf(server), handler)
     await informer.start(forever)
     await until('the event is there', () => order.length === 2)
     assert.deepEqual(order, ['replaced', 'event'])

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Json, JsonObject } from '../../../src/model/api-object.ts'
-import { startTestServer, type TestServer } from '../../helpers/api-server.ts'
 import { type FullObject, fullObjects } from '../../helpers/kinds/full-objects.ts'
 import { type Changed, otherValues } from '../../helpers/kinds/other-values.ts'
 import { verdictOf } from '../../helpers/kinds/write-case.ts'
-import { lackOfPeer, type Peer, startPeer } from '../../helpers/kubernetes-peer.ts'
+import { type BesidePeer, lackOfPeer, startBesidePeer } from '../../helpers/kubernetes-peer.ts'
 
 /** Where the API core answers something else on purpose; the place begins with method and kind. */
 const differing: readonly {
@@ -105,25 +104,19 @@ function asNoAnswer(error: unknown) {
 const skip = lackOfPeer() ?? false
 
 describe('any other value in any field is answered as kube-apiserver answers it', { skip }, () => {
-  let peer: Peer
-  let server: TestServer
+  let both: BesidePeer
   before(async () => {
-    peer = await startPeer()
-    server = await startTestServer()
-    await server.call('POST', '/api/v1/namespaces', { body: { metadata: { name: 'default' } } })
+    both = await startBesidePeer()
     const spec = { containers: [{ name: 'c', image: 'i' }] }
     await writeToBoth('POST', '/api/v1/namespaces/default/serviceaccounts', { metadata: { name: 'default' } })
     await writeToBoth('POST', '/api/v1/namespaces/default/pods', { metadata: { name: 'free' }, spec })
   })
-  after(async () => {
-    await server.stop()
-    await peer[Symbol.asyncDispose]()
-  })
+  after(() => both[Symbol.asyncDispose]())
 
   const ask = async (method: string, path: string, body: Json, revisions: Revisions = {}) =>
     [
-      await peer.call(method, path, atRevision(body, revisions.theirs)).catch(asNoAnswer),
-      await server.call(method, path, { body: atRevision(body, revisions.ours) }),
+      await both.peer.call(method, path, atRevision(body, revisions.theirs)).catch(asNoAnswer),
+      await both.server.call(method, path, { body: atRevision(body, revisions.ours) }),
     ] as const
   const writeToBoth = async (method: string, path: string, body: JsonObject, known?: Revisions): Promise<Revisions> => {
     const answers = await ask(method, path, body, known)
@@ -160,7 +153,7 @@ describe('any other value in any field is answered as kube-apiserver answers it'
       const { status = {} } = full
       const body = { ...full.body, status }
       const path = pathOf(full)
-      const present = await Promise.all([peer.call('GET', path), server.call('GET', path)])
+      const present = await Promise.all([both.peer.call('GET', path), both.server.call('GET', path)])
       const [theirs, ours] = present.map(({ body: { metadata } }) => metadata.resourceVersion)
       const revisions = await writeToBoth('PUT', `${path}/status`, body, { theirs, ours })
       await compare(full.kind, 'PUT', `${path}/status`, otherValues(body, ['status']), revisions)

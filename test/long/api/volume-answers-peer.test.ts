@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { startTestServer, type TestServer } from '../../helpers/api-server.ts'
 import { fullVolumes } from '../../helpers/kinds/full-volumes.ts'
-import { lackOfPeer, type Peer, startPeer } from '../../helpers/kubernetes-peer.ts'
+import { type BesidePeer, lackOfPeer, startBesidePeer } from '../../helpers/kubernetes-peer.ts'
 import type { AnyObject } from '../../helpers/simulated-cluster.ts'
 
 const skip = lackOfPeer() ?? false
@@ -45,21 +44,15 @@ function tableOf({ columnDefinitions, rows }: AnyObject) {
 }
 
 describe('volumes, claims and classes are answered and shown as by kube-apiserver', { skip }, () => {
-  let peer: Peer
-  let server: TestServer
+  let both: BesidePeer
   before(async () => {
-    peer = await startPeer()
-    server = await startTestServer()
-    await server.call('POST', '/api/v1/namespaces', { body: { metadata: { name: 'default' } } })
+    both = await startBesidePeer()
   })
-  after(async () => {
-    await server.stop()
-    await peer[Symbol.asyncDispose]()
-  })
+  after(() => both[Symbol.asyncDispose]())
 
   const ask = async (method: string, path: string, body?: object, type = 'application/json') => {
-    const theirs = await peer.call(method, path, body, type)
-    const ours = await server.call(method, path, { ...(body && { body }), headers: { 'content-type': type } })
+    const theirs = await both.peer.call(method, path, body, type)
+    const ours = await both.server.call(method, path, { ...(body && { body }), headers: { 'content-type': type } })
     assert.equal(ours.code, theirs.code, `${method} ${path}: ${JSON.stringify([ours.body, theirs.body])}`)
     return { theirs: theirs.body, ours: ours.body }
   }
@@ -77,8 +70,8 @@ describe('volumes, claims and classes are answered and shown as by kube-apiserve
   for (const path of new Set(objects.map((each) => each.path)))
     test(`the table of ${path}`, async () => {
       const accept = 'application/json;as=Table;v=v1;g=meta.k8s.io'
-      const theirs = JSON.parse((await peer.read(path, accept)).bytes.toString())
-      const ours = (await server.call('GET', path, { headers: { accept } })).body
+      const theirs = JSON.parse((await both.peer.read(path, accept)).bytes.toString())
+      const ours = (await both.server.call('GET', path, { headers: { accept } })).body
       assert.deepEqual(tableOf(ours), tableOf(theirs))
     })
 

@@ -81,6 +81,18 @@ describe('a StatefulSet', () => {
 
   const data = { metadata: { name: 'data' }, spec: { resources: { requests: { storage: '1Gi' } } } }
 
+  /** A set of one pod, whose claim is there and has these owners. */
+  const startWithClaimOf = (ownerReferences: readonly object[]) => {
+    const lab = startLab({
+      replicas: 1,
+      volumeClaimTemplates: [data],
+      persistentVolumeClaimRetentionPolicy: { whenDeleted: 'Delete', whenScaled: 'Retain' },
+    })
+    const metadata = { name: 'data-db-0', namespace: 'default', ownerReferences }
+    lab.cluster.add('persistentvolumeclaims', { metadata, spec: {} })
+    return lab
+  }
+
   test('makes the claims of a pod before the pod, and the pod when they are there', () => {
     const lab = startLab({ replicas: 1, volumeClaimTemplates: [data, { ...data, metadata: { name: 'log' } }] })
     const claims = () => lab.cluster.list('persistentvolumeclaims', (object) => volumeClaimSchema.parse(object))
@@ -124,14 +136,8 @@ describe('a StatefulSet', () => {
   })
 
   test('leaves the owners of a claim alone that another controller has', () => {
-    const lab = startLab({
-      replicas: 1,
-      volumeClaimTemplates: [data],
-      persistentVolumeClaimRetentionPolicy: { whenDeleted: 'Delete', whenScaled: 'Retain' },
-    })
     const owner = { apiVersion: 'v1', kind: 'Other', name: 'o', uid: 'o', controller: true }
-    const metadata = { name: 'data-db-0', namespace: 'default', ownerReferences: [owner] }
-    lab.cluster.add('persistentvolumeclaims', { metadata, spec: {} })
+    const lab = startWithClaimOf([owner])
     lab.settle()
     const [claim] = lab.cluster.list('persistentvolumeclaims', (object) => volumeClaimSchema.parse(object))
     assert.deepEqual(
@@ -141,14 +147,8 @@ describe('a StatefulSet', () => {
   })
 
   test('gives a claim its owner beside others, which stay as they were written, and makes it the controller again', () => {
-    const lab = startLab({
-      replicas: 1,
-      volumeClaimTemplates: [data],
-      persistentVolumeClaimRetentionPolicy: { whenDeleted: 'Delete', whenScaled: 'Retain' },
-    })
     const other = { apiVersion: 'v1', kind: 'ConfigMap', name: 'o', uid: 'o' }
-    const metadata = { name: 'data-db-0', namespace: 'default', ownerReferences: [other] }
-    lab.cluster.add('persistentvolumeclaims', { metadata, spec: {} })
+    const lab = startWithClaimOf([other])
     const owners = () =>
       lab.cluster.list('persistentvolumeclaims', (object) => object as AnyObject)[0].metadata.ownerReferences
     lab.settle()
@@ -170,14 +170,8 @@ describe('a StatefulSet', () => {
   })
 
   test('leaves the owners of a claim alone that a set of the same name had before', () => {
-    const lab = startLab({
-      replicas: 1,
-      volumeClaimTemplates: [data],
-      persistentVolumeClaimRetentionPolicy: { whenDeleted: 'Delete', whenScaled: 'Retain' },
-    })
     const owner = { apiVersion: 'apps/v1', kind: 'StatefulSet', name: 'db', uid: 'earlier' }
-    const metadata = { name: 'data-db-0', namespace: 'default', ownerReferences: [owner] }
-    lab.cluster.add('persistentvolumeclaims', { metadata, spec: {} })
+    const lab = startWithClaimOf([owner])
     lab.settle()
     const [claim] = lab.cluster.list('persistentvolumeclaims', (object) => object as AnyObject)
     assert.deepEqual(claim.metadata.ownerReferences, [owner])
