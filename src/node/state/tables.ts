@@ -14,8 +14,8 @@ export class Tables {
     endpointslices: new Map(),
     endpoints: new Map(),
   }
-  /** The slices of each Service, by `source`. */
-  readonly #slicesByService = new Map<ObjectKey, readonly Hashed<EndpointSlice>[]>()
+  /** The slices of each Service, by `source`. They change in place: a copy for each of thousands takes seconds. */
+  readonly #slicesByService = new Map<ObjectKey, Hashed<EndpointSlice>[]>()
 
   get(resource: WatchedResource, key: ObjectKey): StoredObject | undefined {
     return this.#objects[resource].get(key)
@@ -46,7 +46,7 @@ export class Tables {
 
   /** The slices of a Service by `source`; those of its Endpoints object only where it has no slice. */
   slicesOf(service: ObjectKey): readonly Hashed<EndpointSlice>[] {
-    return this.#slicesByService.get(service) ?? sortSlices(this.get('endpoints', service)?.slices ?? none)
+    return this.#slicesByService.get(service)?.slice() ?? sortSlices(this.get('endpoints', service)?.slices ?? none)
   }
 
   #index(resource: WatchedResource, object: StoredObject, touched: Touched): void {
@@ -54,8 +54,9 @@ export class Tables {
     if (resource !== 'endpointslices') return
     for (const slice of object.slices) {
       const { service, source } = slice.value
-      const others = this.#slicesByService.get(service) ?? none
-      this.#slicesByService.set(service, others.toSpliced(positionOf(others, source), 0, slice))
+      const others = this.#slicesByService.get(service)
+      if (others === undefined) this.#slicesByService.set(service, [slice])
+      else others.splice(positionOf(others, source), 0, slice)
     }
   }
 
@@ -64,11 +65,11 @@ export class Tables {
     if (resource !== 'endpointslices') return
     for (const { value } of object.slices) {
       const { service, source } = value
-      const slices = this.#slicesByService.get(service) ?? none
+      const slices = this.#slicesByService.get(service) ?? []
       const position = positionOf(slices, source)
       if (slices[position]?.value.source !== source) continue
       if (slices.length === 1) this.#slicesByService.delete(service)
-      else this.#slicesByService.set(service, slices.toSpliced(position, 1))
+      else slices.splice(position, 1)
     }
   }
 }
