@@ -24,6 +24,10 @@ const sources: readonly Source[] = [
     ...['PersistentVolumeClaim', 'Pod', 'PodTemplate', 'ReplicationController', 'ResourceQuota', 'Secret', 'Service'],
     'ServiceAccount',
   ]),
+  ofApi('admissionregistration/v1', 'admissionregistration/v1', [
+    ...['MutatingWebhookConfiguration', 'ValidatingAdmissionPolicy', 'ValidatingAdmissionPolicyBinding'],
+    'ValidatingWebhookConfiguration',
+  ]),
   ofApi('apidiscovery/v2', 'apidiscovery/v2', ['APIGroupDiscoveryList']),
   ofApi('apps/v1', 'apps/v1', ['ControllerRevision', 'DaemonSet', 'Deployment', 'ReplicaSet', 'StatefulSet']),
   ofApi('authentication/v1', 'authentication/v1', ['SelfSubjectReview', 'TokenRequest', 'TokenReview']),

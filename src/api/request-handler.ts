@@ -11,6 +11,7 @@ import { authorize, isAllowed } from './access/authorize.ts'
 import type { Authorizer } from './access/authorizer.ts'
 import { effectiveUser } from './access/impersonate.ts'
 import type { RoleIndex } from './access/role-index.ts'
+import type { AdmissionSteps } from './admission/admission-request.ts'
 import { BackendError } from './connect/backend.ts'
 import type { Connector, ConnectRequest } from './connect/connector.ts'
 import { assertTimeout, parseListOptions } from './decode/query.ts'
@@ -32,7 +33,8 @@ import { type Flow, flowOf } from './shares/flow.ts'
 import { RequestShares } from './shares/request-shares.ts'
 import { badRequest, internalError, StatusError, unauthorized } from './status.ts'
 import { StoreError } from './store/index.ts'
-import type { Aside } from './store/wait-for-revision.ts'
+import { type Aside, atOnce } from './store/wait-for-revision.ts'
+import { admitConnection } from './verbs/admit-connection.ts'
 import { performVerb, type ResourceRoute } from './verbs/perform-verb.ts'
 import type { VerbContext } from './verbs/verb-context.ts'
 import type { WatchHub, WatchRequest } from './watch/watch-hub.ts'
@@ -53,6 +55,8 @@ export interface HandlerParts {
   /** The roles; undefined where authorization does not use them. */
   readonly roles: RoleIndex | undefined
   readonly admissionPlugins: ReadonlySet<string>
+  /** The steps of admission by webhooks and policies, which every request of a user passes. */
+  readonly admissionSteps: AdmissionSteps
   readonly watches: WatchHub
   readonly connector: Connector
   readonly limits: ApiLimits
@@ -143,7 +147,10 @@ export class RequestHandler {
     const attributes = attributesOf(route, request.method ?? 'GET', url)
     await this.#authorize(user, attributes)
     if (user !== anonymous || route.kind === 'resource') this.#countConnection(flow, request.socket)
-    if (route.kind === 'connect') return this.#serveConnection(route, flow, { request, response, upgraded, url })
+    if (route.kind === 'connect') {
+      await this.#admitConnection(route, { user, attributes, span, flow }, response, url)
+      return this.#serveConnection(route, flow, { request, response, upgraded, url })
+    }
     if (route.kind === 'resource')
       return this.#serveResource(route, { user, attributes, span, flow }, request, response, url)
     assertReadOnly(request)
@@ -209,7 +216,7 @@ export class RequestHandler {
   ): VerbContext {
     const may = (asked: Attributes) => isAllowed(user, asked, this.#parts.authorizers)
     const admit = admissionFor(user, attributes, this.#admission)
-    return { ...this.#parts.context, user, may, admit, span, aside, warn }
+    return { ...this.#parts.context, user, may, admit, admission: this.#parts.admissionSteps, span, aside, warn }
   }
 
   async #serveResource(
@@ -254,6 +261,13 @@ export class RequestHandler {
     const target = { ...route.target, name: undefined }
     const aside: Aside = (work) => this.#shares.inFlight.wait(flow, work)
     await this.#parts.watches.serve({ ...asked, target, unread, aside }, response)
+  }
+
+  async #admitConnection(route: ConnectRoute, facts: RequestFacts, response: ServerResponse, url: URL): Promise<void> {
+    const warnings: string[] = []
+    const context = this.#contextOf(facts, { aside: atOnce, warn: (text) => warnings.push(text) })
+    await admitConnection(context, route, url.searchParams)
+    if (warnings.length > 0) response.setHeader('warning', renderWarnings(warnings))
   }
 
   async #serveConnection(route: ConnectRoute, flow: Flow, asked: ConnectRequest): Promise<undefined> {

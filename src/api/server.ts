@@ -178,6 +178,7 @@ export class ApiServer implements Component {
       authorizers,
       roles,
       admissionPlugins: new Set(admissionPlugins),
+      admissionSteps: { mutating: [], validating: [] },
       watches: this.#watches,
       connector: this.#connector,
       limits: this.#options.limits ?? defaultLimits,

@@ -15,6 +15,8 @@ export interface Dialect {
     readonly networking: string
     readonly discovery: string
     readonly apiextensions: string
+    /** Webhook configurations and admission policies. */
+    readonly admissionregistration: string
     /** Roles and their bindings. */
     readonly rbac: string
     /** Tokens and who one is. */
@@ -207,6 +209,7 @@ function platformDialect(domain: string): Dialect {
       networking: `networking.${domain}`,
       discovery: `discovery.${domain}`,
       apiextensions: `apiextensions.${domain}`,
+      admissionregistration: `admissionregistration.${domain}`,
       rbac: `rbac.authorization.${domain}`,
       authentication: `authentication.${domain}`,
       authorization: `authorization.${domain}`,
@@ -302,6 +305,7 @@ function kubernetesDialect(domain: string): Dialect {
       networking: 'networking.k8s.io',
       discovery: 'discovery.k8s.io',
       apiextensions: 'apiextensions.k8s.io',
+      admissionregistration: 'admissionregistration.k8s.io',
       rbac: 'rbac.authorization.k8s.io',
       authentication: 'authentication.k8s.io',
       authorization: 'authorization.k8s.io',

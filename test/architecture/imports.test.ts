@@ -73,6 +73,7 @@ const orderWithin: Readonly<Record<string, FolderOrder>> = {
     'discovery',
     'openapi route',
     'access',
+    'admission',
     'connect',
     'options.ts shares verbs',
     'bootstrap custom watch',

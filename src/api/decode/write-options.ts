@@ -27,17 +27,19 @@ function parseWrite(query: URLSearchParams): z.infer<typeof shape> {
 
 /** Parses the options of create, update and of patches other than apply. */
 export function parseWriteOptions(query: URLSearchParams, { headers, method }: IncomingMessage): WriteOptions {
-  const { fieldManager } = parseWrite(query)
+  const given = parseWrite(query)
+  const { fieldManager } = given
   assertManager(fieldManager, method)
-  return { dryRun: parseDryRun(query, method), manager: fieldManager || managerOf(headers['user-agent']) }
+  return { dryRun: parseDryRun(query, method), manager: fieldManager || managerOf(headers['user-agent']), given }
 }
 
 /** Parses the options of server-side apply, which must name the field manager. */
 export function parseApplyOptions(query: URLSearchParams): ApplyOptions {
-  const { fieldManager: manager, force } = parseWrite(query)
+  const given = parseWrite(query)
+  const { fieldManager: manager, force } = given
   if (manager === '') throw invalidOption('PATCH', requiredField('fieldManager', 'is required for apply patch'))
   assertManager(manager, 'PATCH')
-  return { dryRun: parseDryRun(query, 'PATCH'), manager, force }
+  return { dryRun: parseDryRun(query, 'PATCH'), manager, force, given }
 }
 
 /** Checks that `force` is absent: only an apply takes it. */

@@ -23,6 +23,8 @@ export interface WriteOptions extends CommitOptions {
   readonly manager: string
   /** The check of fields; without one, unknown and duplicate fields are dropped silently. */
   readonly fieldCheck?: FieldCheck
+  /** The options as the client gave them, which admission sees. */
+  readonly given?: { readonly fieldManager: string; readonly fieldValidation: string }
   /** Whether the managed fields of the document are already computed. */
   readonly isApply?: boolean
 }

@@ -16,7 +16,7 @@ import { acceptDocument, assertSameKind } from './accept-document.ts'
 import { createObject } from './create.ts'
 import { checkAppliedText } from './field-validation.ts'
 import { partOf } from './track-fields.ts'
-import { reviseObject } from './update.ts'
+import { type ReviseOptions, reviseObject } from './update.ts'
 import type { VerbContext } from './verb-context.ts'
 
 const attempts = 8
@@ -65,7 +65,7 @@ export async function applyConfigured(
   context: VerbContext,
   target: ItemTarget,
   applied: JsonObject,
-  options: ApplyOptions,
+  options: ApplyOptions & ReviseOptions,
 ): Promise<Answer> {
   const merge = (live: ApiDocument | undefined) => mergeInto(context, target, live, applied, options)
   const settled = { ...options, isApply: true }

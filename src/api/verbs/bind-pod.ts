@@ -4,6 +4,7 @@ import type { Answer, ItemTarget, WriteOptions } from '../request/request.ts'
 import { bindings, bindingTarget } from '../resources/pod-actions.ts'
 import { conflict, invalid, renderSuccess } from '../status.ts'
 import { acceptAction } from './accept-document.ts'
+import { admitAction } from './admit-request.ts'
 import { reviseObject } from './update.ts'
 import type { VerbContext } from './verb-context.ts'
 
@@ -14,10 +15,13 @@ export async function bindPod(
   body: Json,
   options: WriteOptions,
 ): Promise<Answer> {
-  const binding = acceptAction(target, bindings, body)
+  const given = acceptAction(target, bindings, body)
+  const admitted = await admitAction(context, target, { kind: bindings, object: given }, options)
+  const binding = admitted === given ? given : acceptAction(target, bindings, admitted)
   const errors = bindingTarget(valueAt(binding, 'target') ?? {}, 'target')
   if (errors.length > 0) throw invalid(bindings, target.name, errors)
-  await reviseObject(context, target, (pod) => bound(target, pod, binding, context.now()), options)
+  const own = { ...context, admission: undefined }
+  await reviseObject(own, target, (pod) => bound(target, pod, binding, context.now()), options)
   const text = renderSuccess({ name: target.name, group: '', kind: 'pods' })
   return { kind: 'document', httpCode: 201, text }
 }

@@ -10,6 +10,14 @@ import { alreadyExists, forbidden, invalid, notFound } from '../status.ts'
 import type { StoredEntry } from '../store/index.ts'
 import { atOnce } from '../store/wait-for-revision.ts'
 import { acceptDocument } from './accept-document.ts'
+import {
+  type AdmissionMoment,
+  isAdmitted,
+  isMutated,
+  mutateObject,
+  validateObject,
+  writeOptionsOf,
+} from './admit-request.ts'
 import { objectAnswer } from './answers.ts'
 import { withRuleErrors } from './check-rules.ts'
 import { commitChange } from './commit-change.ts'
@@ -38,10 +46,12 @@ export async function createObject(
     const write = { old: undefined, next: prepared, requested: accepted.metadata['managedFields'] }
     const tracked = await trackFields(context, target, write, options, slice)
     await slice.whenSpent()
-    const document = await admit(context, target, tracked, accepted.metadata)
+    const completed = await admit(context, target, tracked, accepted.metadata)
+    const document = await mutate(context, target, completed, { options, given: accepted.metadata })
     const name = await validName(target.resource, document)
     await slice.whenSpent()
     await assertNamespaceOpen(context, target, name)
+    if (isAdmitted(context)) await validateObject(context, momentOf({ ...target, name }, document, options))
     const exists = (await context.store.get(storeKey(target.resource, target.namespace, name))) !== undefined
     const change = { target, name, old: undefined, next: document, revision: 0 }
     const result = exists ? undefined : await commitChange(context, change, options)
@@ -68,6 +78,33 @@ async function admit(
   const newName = (base: string) => generateName(context, base)
   const { user, aside = atOnce } = context
   return resource.strategy.admit(document, { namespace, name, user, newName, aside })
+}
+
+const setByServer: readonly string[] = ['uid', 'creationTimestamp', 'generation']
+
+/** Returns the object with the changes of admission, accepted and prepared like one that a client sends. */
+async function mutate(
+  context: VerbContext,
+  target: Target,
+  document: ApiDocument,
+  { options, given }: { readonly options: WriteOptions; readonly given: Metadata },
+): Promise<ApiDocument> {
+  if (!isMutated(context)) return document
+  const name = given.name ?? ''
+  const hidden = name === '' ? [...setByServer, 'name'] : setByServer
+  const shown = { ...document, metadata: without(document.metadata, ...hidden) }
+  const changed = await mutateObject(context, momentOf({ ...target, name }, shown, options))
+  if (changed === shown || changed === undefined) return document
+  const prepared = prepare(context, target.resource, acceptDocument(target, changed))
+  const kept = Object.entries(document.metadata).filter(
+    ([field]) => hidden.includes(field) || field === 'managedFields',
+  )
+  return { ...prepared, metadata: { ...prepared.metadata, ...Object.fromEntries(kept) } }
+}
+
+function momentOf(target: Target, object: ApiDocument, options: WriteOptions): AdmissionMoment {
+  const created = writeOptionsOf('CreateOptions', options)
+  return { operation: 'CREATE', target, object, oldObject: undefined, options: created, isDryRun: options.dryRun }
 }
 
 function prepare(context: VerbContext, resource: Resource, accepted: ApiDocument): ApiDocument {

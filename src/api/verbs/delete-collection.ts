@@ -20,7 +20,8 @@ export async function deleteCollection(
   const texts = answer.kind === 'list' ? [...answer.items] : []
   const deleteOne = async (text: string) => {
     const { name = '', namespace } = (JSON.parse(text) as ApiDocument).metadata
-    await deleteObject(context, { ...target, namespace, name }, options).catch(ignoreGone)
+    const asked = { ...target, namespace }
+    await deleteObject(context, { ...asked, name }, options, asked).catch(ignoreGone)
   }
   for (let start = 0; start < texts.length; start += largestBatch)
     await Promise.all(texts.slice(start, start + largestBatch).map(deleteOne))

@@ -9,6 +9,7 @@ import { readDocuments } from '../resources/read-document.ts'
 import { parseStored } from '../resources/stored-text.ts'
 import { forbidden, internalError, notFound, renderSuccess, StatusError } from '../status.ts'
 import { acceptAction } from './accept-document.ts'
+import { admitAction } from './admit-request.ts'
 import { deleteObject } from './delete.ts'
 import { reviseObject } from './update.ts'
 import type { VerbContext } from './verb-context.ts'
@@ -28,15 +29,17 @@ export async function evictPod(
   body: Json,
   options: DeleteOptions,
 ): Promise<Answer> {
-  acceptAction(target, evictions, withCurrentVersion(body))
+  const eviction = acceptAction(target, evictions, withCurrentVersion(body))
+  await admitAction(context, target, { kind: evictions, object: eviction }, { ...options, manager: '' })
+  const own = { ...context, admission: undefined }
   const pod = await readPod(context, target)
   const budget = needsNoBudget(pod.document) ? undefined : await findBudget(context, target, pod.document)
   const isSpared = budget !== undefined && !isPodReady(pod.document) && mayGoUnready(budget)
-  if (budget !== undefined && !isSpared) await spend(context, target, budget, options)
+  if (budget !== undefined && !isSpared) await spend(own, target, budget, options)
   // A pod that needed no budget must not have become ready since.
   const isPending = textAt(pod.document['status'], 'phase') === 'Pending'
   const revision = isSpared || isPending ? String(pod.revision) : undefined
-  await removePod(context, target, options, revision, isSpared ? budget : undefined)
+  await removePod(own, target, options, revision, isSpared ? budget : undefined)
   const text = renderSuccess({ name: target.name, group: '', kind: 'pods' })
   return { kind: 'document', httpCode: 201, text }
 }

@@ -43,7 +43,7 @@ export async function performVerb(
     case 'binding':
       return performBinding(context, itemOf(target), request, query)
     case 'token':
-      return requestToken(context, itemOf(target), (await readObject(request, context.readYaml)).value)
+      return performTokenRequest(context, itemOf(target), request, query)
     case 'eviction':
       return performEviction(context, itemOf(target), request, query)
     default:
@@ -89,8 +89,9 @@ async function performCreate(
   query: URLSearchParams,
 ): Promise<Answer> {
   const value = await readChecked(context, target, request, query)
-  if (target.resource.review !== undefined) return answerReview(context, target, value)
-  return createObject(context, target, value, parseWriteOptions(query, request))
+  const options = parseWriteOptions(query, request)
+  if (target.resource.review !== undefined) return answerReview(context, target, value, options)
+  return createObject(context, target, value, options)
 }
 
 async function performBinding(
@@ -101,6 +102,16 @@ async function performBinding(
 ): Promise<Answer> {
   const { value } = await readObject(request, context.readYaml)
   return bindPod(context, target, value, parseWriteOptions(query, request))
+}
+
+async function performTokenRequest(
+  context: VerbContext,
+  target: ItemTarget,
+  request: IncomingMessage,
+  query: URLSearchParams,
+): Promise<Answer> {
+  const { value } = await readObject(request, context.readYaml)
+  return requestToken(context, target, value, parseWriteOptions(query, request))
 }
 
 async function readDeleteOptions({ readYaml }: VerbContext, request: IncomingMessage, query: URLSearchParams) {

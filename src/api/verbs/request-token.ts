@@ -3,7 +3,7 @@ import { nodeNameOf } from '../access/node-identity.ts'
 import type { BoundObject, TokenClaims } from '../access/token-issuer.ts'
 import { type ApiDocument, isJsonObject, listAt, objectAt, textAt, valueAt } from '../document.ts'
 import { numberOf } from '../exact-json.ts'
-import type { Answer, ItemTarget } from '../request/request.ts'
+import type { Answer, ItemTarget, WriteOptions } from '../request/request.ts'
 import { storeKey } from '../resources/keys.ts'
 import { readDocument } from '../resources/read-document.ts'
 import type { Resource } from '../resources/resource.ts'
@@ -12,6 +12,7 @@ import { invalidField } from '../schema/field-error.ts'
 import { messageOf } from '../schema/kind-tables.ts'
 import { badRequest, conflict, forbidden, invalid, notFound, unknownPath } from '../status.ts'
 import { acceptDocument } from './accept-document.ts'
+import { admitAction } from './admit-request.ts'
 import { objectAnswer } from './answers.ts'
 import type { VerbContext } from './verb-context.ts'
 
@@ -20,11 +21,18 @@ const minSeconds = 600
 const maxSeconds = 2 ** 32
 
 /** Creates a token for the service account with the audiences and lifetime of the TokenRequest: 201. */
-export async function requestToken(context: VerbContext, target: ItemTarget, body: Json): Promise<Answer> {
+export async function requestToken(
+  context: VerbContext,
+  target: ItemTarget,
+  body: Json,
+  options: WriteOptions,
+): Promise<Answer> {
   const { tokenRequest } = target.resource
   if (tokenRequest === undefined) throw unknownPath()
   const account = await readPart(context, target.resource, target.namespace, target.name)
-  const request = acceptRequest(tokenRequest, target, body)
+  const sent = acceptRequest(tokenRequest, target, body)
+  const admitted = await admitAction(context, target, { kind: tokenRequest, object: sent }, options)
+  const request = admitted === sent ? sent : acceptRequest(tokenRequest, target, admitted)
   assertOfAccount(tokenRequest, account, request)
   const given = listAt(request['spec'], 'audiences').filter((audience) => typeof audience === 'string')
   const audiences = given.length === 0 ? [context.tokenIssuer.name] : given

@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '../../model/api-object.ts'
-import { type ApiDocument, isJsonObject, objectAt, valueAt, withMetadata } from '../document.ts'
+import { type ApiDocument, isJsonObject, type Metadata, objectAt, valueAt, withMetadata } from '../document.ts'
 import { numberOf } from '../exact-json.ts'
 import type { Answer, ApplyOptions, ItemTarget, WriteOptions } from '../request/request.ts'
 import { storeKey } from '../resources/keys.ts'
@@ -12,7 +12,7 @@ import { checkMetadata } from '../schema/metadata-rules.ts'
 import { internalError, invalid, notFound, unknownPath } from '../status.ts'
 import { acceptDocument, assertOnUrl } from './accept-document.ts'
 import { applyConfigured, checkConfiguration } from './apply.ts'
-import { reviseObject } from './update.ts'
+import { reviseObject, type ShownForm } from './update.ts'
 import type { VerbContext } from './verb-context.ts'
 
 /** Returns the Scale (autoscaling/v1) of an object, which `kubectl scale` and horizontal autoscalers read. */
@@ -33,17 +33,16 @@ export async function writeScale(
   revise: (current: Json) => Json,
   options: WriteOptions,
 ): Promise<Answer> {
-  const paths = pathsOf(target)
   const write = (current: ApiDocument) => {
     const wanted = acceptScale(target, revise(toScale(target, current)))
     const { uid = current.metadata.uid, resourceVersion = current.metadata.resourceVersion } = wanted.metadata
-    const scaled = setAt(current, paths.specReplicas, readReplicas(target, wanted)) as ApiDocument
-    return withMetadata(scaled, {
+    return withMetadata(withReplicas(target, current, wanted), {
       ...(uid === undefined ? {} : { uid }),
       ...(resourceVersion === undefined ? {} : { resourceVersion }),
     })
   }
-  return toScaleAnswer(target, await reviseObject(context, target, write, options))
+  const settled = { ...options, shown: shownScale(target) }
+  return toScaleAnswer(target, await reviseObject(context, target, write, settled))
 }
 
 /**
@@ -67,7 +66,21 @@ export async function applyScale(
   }
   const bare = { apiVersion: apiVersionOf(resource), kind: resource.kind, metadata }
   const applied = setAt(bare, pathsOf(target).specReplicas, readReplicas(target, scale)) as JsonObject
-  return toScaleAnswer(target, await applyConfigured(context, target, applied, options))
+  const settled = { ...options, shown: shownScale(target) }
+  return toScaleAnswer(target, await applyConfigured(context, target, applied, settled))
+}
+
+/** Returns the form in which admission sees an object that is scaled. */
+function shownScale(target: ItemTarget): ShownForm {
+  return {
+    kind: scales,
+    show: (document) => toScale(target, document),
+    take: (document, scale) => withReplicas(target, document, acceptScale(target, scale)),
+  }
+}
+
+function withReplicas(target: ItemTarget, document: ApiDocument, scale: ApiDocument): ApiDocument {
+  return setAt(document, pathsOf(target).specReplicas, readReplicas(target, scale)) as ApiDocument
 }
 
 /** Checks a whole Scale; only its replicas are written. */
@@ -90,7 +103,7 @@ function scaleAnswer(target: ItemTarget, document: ApiDocument): Answer {
   return { kind: 'object', httpCode: 200, resource: scales, text: JSON.stringify(toScale(target, document)) }
 }
 
-function toScale(target: ItemTarget, document: ApiDocument): JsonObject {
+function toScale(target: ItemTarget, document: ApiDocument): ApiDocument {
   const { specReplicas, statusReplicas, labelSelector } = pathsOf(target)
   const { name, namespace, uid, resourceVersion, creationTimestamp } = document.metadata
   const replicas = numberOf(valueAt(document, ...specReplicas))
@@ -99,13 +112,17 @@ function toScale(target: ItemTarget, document: ApiDocument): JsonObject {
   return {
     kind: 'Scale',
     apiVersion: 'autoscaling/v1',
-    metadata: { name, namespace, uid, resourceVersion, creationTimestamp },
+    metadata: withoutAbsent({ name, namespace, uid, resourceVersion, creationTimestamp }),
     spec: { replicas },
     status: {
       replicas: numberOf(valueAt(document, ...statusReplicas)) ?? 0,
       ...(selector === undefined ? {} : { selector }),
     },
   }
+}
+
+function withoutAbsent(metadata: Readonly<Record<string, string | undefined>>): Metadata {
+  return Object.fromEntries(Object.entries(metadata).filter(([, value]) => value !== undefined))
 }
 
 /** Renders the selector as one text: a custom resource has a text already, built-in kinds have a selector in parts (spec 2.4). */

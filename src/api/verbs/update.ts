@@ -11,6 +11,14 @@ import { invalidField } from '../schema/field-error.ts'
 import { conflict, internalError, invalid, notFound } from '../status.ts'
 import type { StoredEntry } from '../store/index.ts'
 import { acceptDocument, assertOnUrl } from './accept-document.ts'
+import {
+  type AdmissionMoment,
+  isAdmitted,
+  isMutated,
+  mutateObject,
+  validateObject,
+  writeOptionsOf,
+} from './admit-request.ts'
 import { objectAnswer } from './answers.ts'
 import { withRuleErrors } from './check-rules.ts'
 import { commitChange } from './commit-change.ts'
@@ -74,6 +82,18 @@ function isRevision(resourceVersion: string | undefined): boolean {
   return resourceVersion !== undefined && resourceVersion !== '' && resourceVersion !== '0'
 }
 
+/** An object as the body of one of its subresources: `take` writes a changed body to the object. */
+export interface ShownForm {
+  readonly kind: Resource
+  readonly show: (document: ApiDocument) => ApiDocument
+  readonly take: (document: ApiDocument, shown: ApiDocument) => ApiDocument
+}
+
+export interface ReviseOptions extends WriteOptions {
+  /** The form in which admission sees the object of a subresource whose body is of another kind. */
+  readonly shown?: ShownForm
+}
+
 /**
  * Reads, revises, checks and writes an object; it starts again after a conflict. `revise` gets the stored object with
  * its resourceVersion and returns the wanted one. A 409 is thrown if that has a resourceVersion other than the stored
@@ -83,7 +103,7 @@ export async function reviseObject(
   context: VerbContext,
   target: ItemTarget,
   revise: (current: ApiDocument) => ApiDocument | Promise<ApiDocument>,
-  options: WriteOptions,
+  options: ReviseOptions,
 ): Promise<Answer> {
   const { resource, namespace, name } = target
   for (let attempt = 0; attempt < attempts; attempt++) {
@@ -94,10 +114,7 @@ export async function reviseObject(
     await slice.whenSpent()
     const revised = dropDuplicateOwners(await revise(withRevision(old, entry.revision)), context.warn)
     await slice.whenSpent()
-    const settled = await settle(target, revised, old, entry)
-    await slice.whenSpent()
-    const write = { old, next: settled, requested: revised.metadata['managedFields'] }
-    const next = await trackFields(context, target, write, options, slice)
+    const next = await complete(context, target, { revised, old, entry }, options, slice)
     await slice.whenSpent()
     if (isDeepStrictEqual(next, old)) return objectAnswer(resource, { document: old, revision: entry.revision })
     await slice.whenSpent()
@@ -106,6 +123,67 @@ export async function reviseObject(
     if (result.kind === 'done') return objectAnswer(resource, { ...result, document: result.next ?? next })
   }
   throw internalError('the object is being changed by too many writers; please try again')
+}
+
+interface Revision {
+  readonly revised: ApiDocument
+  readonly old: ApiDocument
+  readonly entry: StoredEntry
+}
+
+/** Returns the object to store: changed by admission, validated, with its managed fields. Rejects with a Status. */
+async function complete(
+  context: VerbContext,
+  target: ItemTarget,
+  revision: Revision,
+  options: ReviseOptions,
+  slice: TimeSlice,
+): Promise<ApiDocument> {
+  const { revised, old, entry } = revision
+  const mutated = await mutate(context, target, revision, options)
+  const settled = await settle(target, mutated, old, entry)
+  await slice.whenSpent()
+  // Fields that admission changes have no manager.
+  const written = mutated === revised ? settled : mergeParts(target, revised, old)
+  const write = { old, next: written, requested: revised.metadata['managedFields'] }
+  const tracked = await trackFields(context, target, write, options, slice)
+  const next = mutated === revised ? tracked : withManagersOf(tracked, settled)
+  if (!isAdmitted(context)) return next
+  await slice.whenSpent()
+  const shown = shownBy(options, withRevision(next, entry.revision), withRevision(old, entry.revision))
+  await validateObject(context, momentOf(target, shown, options))
+  return next
+}
+
+type Objects = Pick<AdmissionMoment, 'object' | 'oldObject' | 'kind'>
+
+/** Returns the object with the changes of admission, accepted like one that a client sends. */
+async function mutate(
+  context: VerbContext,
+  target: ItemTarget,
+  { revised, old, entry }: Revision,
+  options: ReviseOptions,
+): Promise<ApiDocument> {
+  if (!isMutated(context)) return revised
+  const objects = shownBy(options, revised, withRevision(old, entry.revision))
+  const changed = await mutateObject(context, momentOf(target, objects, options))
+  if (changed === undefined || changed === objects.object) return revised
+  return options.shown === undefined ? acceptDocument(target, changed) : options.shown.take(revised, changed)
+}
+
+function momentOf(target: ItemTarget, objects: Objects, options: WriteOptions): AdmissionMoment {
+  const updated = writeOptionsOf('UpdateOptions', options)
+  return { operation: 'UPDATE', target, ...objects, options: updated, isDryRun: options.dryRun }
+}
+
+/** Returns the objects as admission sees them. */
+function shownBy({ shown }: ReviseOptions, object: ApiDocument, oldObject: ApiDocument): Objects {
+  if (shown === undefined) return { object, oldObject }
+  return { kind: shown.kind, object: shown.show(object), oldObject: shown.show(oldObject) }
+}
+
+function withManagersOf(tracked: ApiDocument, settled: ApiDocument): ApiDocument {
+  return withMetadata(settled, { managedFields: tracked.metadata['managedFields'] })
 }
 
 /** Checks whether nothing keeps a deleted object any more. Only another delete ends a grace that still runs. */

@@ -2,6 +2,7 @@ import type { DialectName } from '../../model/dialect.ts'
 import type { Span } from '../../observe/index.ts'
 import type { Attributes } from '../access/attributes.ts'
 import type { TokenIssuer } from '../access/token-issuer.ts'
+import type { AdmissionSteps } from '../admission/admission-request.ts'
 import type { YamlReader } from '../decode/yaml-body.ts'
 import type { User } from '../identity.ts'
 import type { Admit } from '../request/request.ts'
@@ -27,6 +28,8 @@ export interface VerbContext {
   /** The user; absent: the server itself. */
   readonly user?: User
   readonly admit?: Admit
+  /** The steps of admission by policies and webhooks; absent where the server itself writes. */
+  readonly admission?: AdmissionSteps | undefined
   /** Checks whether the user may do something else as well. */
   readonly may?: (attributes: Attributes) => boolean
   /** How the request waits for a revision; absent: without limits on the number of waits. */
