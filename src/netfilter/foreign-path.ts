@@ -37,7 +37,7 @@ export function readIptablesChains(listed: string, program: string): readonly Ba
   for (const line of listed.split('\n')) {
     const [, command = '', chain = '', rest = ''] = /^-([PNA]) (\S+) ?(.*)$/.exec(line) ?? []
     if (command === 'P') policies.set(chain, rest.split(' ')[0] ?? '')
-    if (command === 'A') chains.set(chain, [...(chains.get(chain) ?? []), rest])
+    if (command === 'A') chains.getOrInsert(chain, []).push(rest)
   }
   return (['INPUT', 'FORWARD', 'OUTPUT'] as const).flatMap((hook): BaseChain[] => {
     const policy = policies.get(hook)
@@ -90,8 +90,7 @@ export function readNftRules({ family, table, chain, hook, policy }: NftBaseChai
   let name = ''
   for (const line of listed.split('\n')) {
     name = /^\tchain (\S+) \{/.exec(line)?.[1] ?? name
-    if (line.startsWith('\t\t') && !/^\t\ttype /.test(line))
-      chains.set(name, [...(chains.get(name) ?? []), line.trim()])
+    if (line.startsWith('\t\t') && !/^\t\ttype /.test(line)) chains.getOrInsert(name, []).push(line.trim())
   }
   const where = `table ${family} ${table}, chain ${chain}`
   return { where, hook, policy, rules: chains.get(chain) ?? [], chains, isOurs: false }

@@ -76,11 +76,6 @@ function keyOf(schema: Schema, item: JsonObject, key: string): Json | undefined 
 /** Groups items by their step, in the order of the list; a live list may hold a step twice. */
 export function groupItems(schema: Schema | undefined, items: readonly Json[]): ReadonlyMap<string, readonly Json[]> {
   const groups = new Map<string, Json[]>()
-  for (const item of items) {
-    const step = itemStep(schema, item)
-    const group = groups.get(step)
-    if (group === undefined) groups.set(step, [item])
-    else group.push(item)
-  }
+  for (const item of items) groups.getOrInsert(itemStep(schema, item), []).push(item)
   return groups
 }

@@ -59,11 +59,6 @@ async function listPods(client: ApiClient, namespace: string, signal: AbortSigna
   if (leftOut.length > 0) return undefined
   const pods = (items as readonly (Pod | undefined)[]).filter((pod) => pod !== undefined)
   const byClaim = new Map<string, Pod[]>()
-  for (const pod of pods)
-    for (const key of claimKeysOf(pod)) {
-      const users = byClaim.get(key)
-      if (users === undefined) byClaim.set(key, [pod])
-      else users.push(pod)
-    }
+  for (const pod of pods) for (const key of claimKeysOf(pod)) byClaim.getOrInsert(key, []).push(pod)
   return byClaim
 }

@@ -11,10 +11,7 @@ export class ElementIndex {
   constructor(elements: Iterable<SetElement>) {
     for (const element of elements) {
       if (element.set !== admittedSet) this.#elements.set(`${element.set} ${element.key}`, element)
-      else {
-        const [destination] = splitAdmitted(element.key)
-        this.#admitted.set(destination, [...(this.#admitted.get(destination) ?? []), element])
-      }
+      else this.#admitted.getOrInsert(splitAdmitted(element.key)[0], []).push(element)
     }
   }
 

@@ -133,8 +133,8 @@ export class StaleIndex {
     this.#isLocalAddress = isLocalAddress
     for (const rule of rules) {
       const { protocol, addresses, port, nodePort } = rule.frontend
-      for (const address of addresses) add(this.#byAddress, `${protocol} ${address} ${port}`, rule)
-      if (nodePort !== undefined) add(this.#byNodePort, `${protocol} ${nodePort}`, rule)
+      for (const address of addresses) this.#byAddress.getOrInsert(`${protocol} ${address} ${port}`, []).push(rule)
+      if (nodePort !== undefined) this.#byNodePort.getOrInsert(`${protocol} ${nodePort}`, []).push(rule)
     }
   }
 
@@ -145,10 +145,6 @@ export class StaleIndex {
     const isOf = (rule: StaleRule) => rule.isStale(flow)
     return byAddress.some(isOf) || (byNodePort.length > 0 && this.#isLocalAddress(destination) && byNodePort.some(isOf))
   }
-}
-
-function add(index: Map<string, StaleRule[]>, key: string, rule: StaleRule): void {
-  index.set(key, [...(index.get(key) ?? []), rule])
 }
 
 /** Returns the key of a port of a Service; a name may stand for a port of each protocol. */

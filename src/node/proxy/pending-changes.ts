@@ -69,11 +69,7 @@ export class PendingChanges {
     const times = triggeredAtMs.filter((atMs) => atMs >= this.#startedAtMs)
     if (times.length === 0) return
     const trigger = { waiting: services.size, triggeredAtMs: times }
-    for (const service of services) {
-      const known = this.#triggers.get(service)
-      if (known === undefined) this.#triggers.set(service, [trigger])
-      else known.push(trigger)
-    }
+    for (const service of services) this.#triggers.getOrInsert(service, []).push(trigger)
   }
 
   /** Returns the Services to plan; they stay pending until they are settled. */

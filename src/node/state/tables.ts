@@ -54,9 +54,8 @@ export class Tables {
     if (resource !== 'endpointslices') return
     for (const slice of object.slices) {
       const { service, source } = slice.value
-      const others = this.#slicesByService.get(service)
-      if (others === undefined) this.#slicesByService.set(service, [slice])
-      else others.splice(positionOf(others, source), 0, slice)
+      const slices = this.#slicesByService.getOrInsert(service, [])
+      slices.splice(positionOf(slices, source), 0, slice)
     }
   }
 

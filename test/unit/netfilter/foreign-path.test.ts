@@ -6,6 +6,7 @@ import {
   readNftBaseChains,
   readNftRules,
 } from '../../../src/netfilter/foreign-path.ts'
+import { assertLinear } from '../../helpers/growth.ts'
 import { firstPacket, rulesWorldOf } from '../../helpers/proxy-lab.ts'
 import { TestRuleset } from '../../helpers/rulesets.ts'
 
@@ -71,4 +72,26 @@ test('base chains of tables written with nft are read, those of iptables-nft are
     '\tchain fwd {\n\t\ttype filter hook forward priority 0; policy drop;\n\t\tct state established accept\n\t\tcounter packets 1 bytes 2 accept\n'
   const verdict = evaluateBaseChain(readNftRules(base, rules), packet, world, true)
   assert.deepEqual([verdict.verdict, verdict.unclear], ['accept', []])
+})
+
+test('thousands of rules in one chain of another program take time in proportion to their number', () => {
+  const deny = (index: number) => `ip saddr 203.0.${index >> 8}.${index & 255} drop`
+  const rulesOf = (count: number) => Array.from({ length: count }, (_, index) => deny(index))
+  const forward = { family: 'inet', table: 'deny', chain: 'forward', hook: 'FORWARD', policy: 'accept' } as const
+  assertLinear('rules of iptables', 5_000, (count) => {
+    assert.deepEqual(
+      judgeForward(['-P FORWARD ACCEPT', ...rulesOf(count).map((rule) => `-A FORWARD ${rule}`)].join('\n')).slice(0, 1),
+      ['accept'],
+    )
+  })
+  assertLinear('rules of nft', 5_000, (count) => {
+    const listed = [
+      'table inet deny {',
+      '\tchain forward {',
+      ...rulesOf(count).map((rule) => `\t\t${rule}`),
+      '\t}',
+      '}',
+    ]
+    assert.equal(readNftRules(forward, listed.join('\n')).rules.length, count)
+  })
 })

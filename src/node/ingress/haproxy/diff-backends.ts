@@ -68,10 +68,7 @@ class SpareProxies {
     for (const [name, { backend }] of this.#held.proxies) {
       const profile = profileOfProxy(name)
       if (backend !== undefined || profile === undefined) continue
-      const key = profileName(profile)
-      const list = names.get(key)
-      if (list === undefined) names.set(key, [name])
-      else list.push(name)
+      names.getOrInsert(profileName(profile), []).push(name)
     }
     for (const list of names.values()) list.reverse()
     return names

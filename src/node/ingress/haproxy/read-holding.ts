@@ -71,9 +71,7 @@ function readServers(text: string): ReadonlyMap<string, readonly Server[]> {
     const fields = line.split(' ')
     const { owner, server } = readServer((column) => fields[columns.indexOf(column)] ?? '')
     if (server === undefined || profileOfProxy(owner) === undefined) continue
-    const list = servers.get(owner)
-    if (list === undefined) servers.set(owner, [server])
-    else list.push(server)
+    servers.getOrInsert(owner, []).push(server)
   }
   return servers
 }

@@ -11,7 +11,7 @@ export class CertificateChooser {
     const byHost = new Map<HostPattern, ServedCertificate[]>()
     for (const certificate of certificates) {
       const hosts = certificate.hosts.length === 0 ? [''] : certificate.hosts
-      for (const host of hosts) byHost.set(host, [...(byHost.get(host) ?? []), certificate])
+      for (const host of hosts) byHost.getOrInsert(host, []).push(certificate)
     }
     this.#byHost = byHost
     const kept = new Set(Array.from(byHost.values(), contextKey))
