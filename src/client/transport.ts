@@ -58,8 +58,9 @@ const maxRereadMs = 1_000
 type Library = typeof import('axios')
 
 /**
- * Requests to one API server, or to the next one once it does not answer, over kept-alive connections. The only user of axios, which is loaded with the first of these: 27 MiB and half a second
- * that an API server alone does without, and that the first request should not wait for.
+ * Requests to one API server, or to the next one once it does not answer or fails, over kept-alive connections. The only user of axios, which
+ * is loaded with the first of these: 27 MiB and half a second that an API server alone does without, and that the first request should not
+ * wait for.
  */
 export class Transport {
   #access: ClusterAccess
@@ -103,8 +104,7 @@ export class Transport {
       }
     } catch (error) {
       const failure = describeFailure(library, error, request, deadline)
-      if (failure instanceof ApiError && (failure.code === 'unavailable' || failure.code === 'timeout'))
-        this.#leave(asked)
+      if (failure instanceof ApiError && mayDoElsewhere(failure)) this.#leave(asked)
       if (failure instanceof ApiError && mayBeOutdated(failure)) await this.#renewInTime()
       throw failure
     }
@@ -214,6 +214,11 @@ function serversOf({ server, otherServers = [] }: ClusterAccess): readonly [stri
 
 function credentialsOf({ certificateAuthority, clientCertificate, clientKey, bearer }: ClusterAccess): object {
   return { certificateAuthority, clientCertificate, clientKey, bearer }
+}
+
+/** Whether another server of the cluster may do better: this one does not answer, fails, or has other certificates or keys of tokens. */
+function mayDoElsewhere({ code }: ApiError): boolean {
+  return ['unavailable', 'timeout', 'internal', 'untrusted', 'unauthorized'].includes(code)
 }
 
 /** Whether other certificates or another token may help: the server refuses ours, or we refuse its. */

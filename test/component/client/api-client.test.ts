@@ -215,6 +215,48 @@ describe('the API client over TLS', () => {
     client.close()
   })
 
+  it('asks the next of several servers after one that fails, does not know the token or has another certificate', async () => {
+    const { server: good, pem } = await startTls((_, response) => sendJson(response, object))
+    await using _good = good
+    const failing = async (status: number, reason: string) =>
+      new ScriptedServer((_, response) => sendJson(response, statusBody(status, reason, 'no'), status), pem).up()
+    await using broken = await failing(500, 'InternalError')
+    await using away = await failing(503, 'ServiceUnavailable')
+    await using stranger = await failing(401, 'Unauthorized')
+    await using other = await new ScriptedServer(() => assert.fail('it got a request'), createSelfSigned()).up()
+    for (const first of [broken, away, stranger, other]) {
+      const client = new ApiClient({
+        server: first.url,
+        otherServers: [good.url],
+        certificateAuthority: pem.cert,
+        bearer: { kind: 'token', token: 'known' },
+        skipTlsVerify: false,
+      })
+      await apiErrorOf(client.get(web))
+      for (let count = 0; count < 3; count += 1) assert.equal((await client.get(web)).metadata.name, 'web')
+      client.close()
+    }
+  })
+
+  it('stays with the first of several servers where that one says what is wrong with a request', async () => {
+    await using second = await startServer(() => assert.fail('it got a request'))
+    const answers = [
+      [403, 'Forbidden'],
+      [404, 'NotFound'],
+      [409, 'Conflict'],
+      [410, 'Expired'],
+      [429, 'TooManyRequests'],
+    ] as const
+    const left = [...answers]
+    await using first = await startServer((_, response) => {
+      const [status, reason] = left.shift() ?? assert.fail()
+      sendJson(response, statusBody(status, reason, 'no'), status)
+    })
+    const client = new ApiClient({ server: first.url, otherServers: [second.url], skipTlsVerify: false })
+    for (const [status] of answers) assert.equal((await apiErrorOf(client.get(web))).status, status)
+    client.close()
+  })
+
   it('does not wait for a file of credentials that hangs, and reads it no second time meanwhile', async () => {
     await using server = await startServer((_, response) =>
       sendJson(response, statusBody(401, 'Unauthorized', 'unknown'), 401),
