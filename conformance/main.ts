@@ -85,11 +85,13 @@ function programsOf({ cluster }: ConformanceRun): readonly string[] {
   if (cluster === undefined) return ['e2e.test']
   const control = ['kube-apiserver', 'kube-controller-manager', 'kube-scheduler', 'etcd']
   const images = ['agnhost', 'coredns', 'regression-issue-74839']
+  // Tests of [sig-cli] copy it into a pod, and expect what its version has.
+  const cli = ['kubectl']
   return [
     'e2e.test',
     'kubelet',
     ...images,
-    ...(cluster.control === 'kubernetes' ? control : []),
+    ...(cluster.control === 'kubernetes' ? control : cli),
     ...(cluster.plane === 'kube' ? ['kube-proxy'] : []),
   ]
 }

@@ -56,6 +56,7 @@ async function runSuite(
 ): Promise<void> {
   mkdirSync(place.results, { recursive: true })
   const kubeconfig = join(place.work, 'state/admin.kubeconfig')
+  const built = join(place.work, 'bin/kubectl')
   const suite = [
     join(place.work, 'bin/e2e.test'),
     ...flags,
@@ -65,7 +66,7 @@ async function runSuite(
     `-ginkgo.json-report=${report}`,
     `-kubeconfig=${kubeconfig}`,
     '-provider=skeleton',
-    '-kubectl-path=/usr/bin/kubectl',
+    `-kubectl-path=${existsSync(built) ? built : '/usr/bin/kubectl'}`,
     `-num-nodes=${place.nodes}`,
     '-minStartupPods=0',
     '-allowed-not-ready-nodes=-1',

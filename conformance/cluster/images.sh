@@ -115,5 +115,6 @@ fi
 serve='["/bin/sh","-c","busybox httpd -f -p 80 -h /www & trap : TERM INT; wait; exit 0"]'
 for each in nginx:1.14-4 nginx:1.15-4 httpd:2.4.38-4 httpd:2.4.39-4 nautilus:1.7; do image $e2e/$each small null "$serve"; done
 rm -f "$out"/*.layer.tar
-# main.ts makes them again when this script has changed.
+# main.ts makes them again when this script has changed. A file of its own: the old one may have other names by hard links.
+rm -f "$out/.ready"
 sha256sum <"$here/images.sh" | cut -d' ' -f1 >"$out/.ready"

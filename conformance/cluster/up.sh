@@ -83,7 +83,7 @@ cd "$state"
 {
   openssl req -x509 -newkey rsa:2048 -nodes -days 3650 -subj /CN=conformance-ca -keyout ca.key -out ca.crt
   openssl req -newkey rsa:2048 -nodes -subj /CN=kube-apiserver -keyout server.key -out server.csr
-  printf 'subjectAltName=IP:192.168.77.2,IP:127.0.0.1,IP:10.96.0.1,DNS:kubernetes,DNS:kubernetes.default,DNS:kubernetes.default.svc,DNS:kubernetes.default.svc.cluster.local,DNS:localhost\n' >san
+  printf 'subjectAltName=IP:192.168.77.2,IP:192.168.77.12,IP:192.168.77.13,IP:127.0.0.1,IP:10.96.0.1,DNS:kubernetes,DNS:kubernetes.default,DNS:kubernetes.default.svc,DNS:kubernetes.default.svc.cluster.local,DNS:localhost\n' >san
   openssl x509 -req -in server.csr -CA ca.crt -CAkey ca.key -CAcreateserial -days 3650 -extfile san -out server.crt
   openssl genrsa -out sa.key 2048
 } 2>logs/openssl.log
@@ -94,10 +94,14 @@ kubeconfig() { # FILE USER
     "$api" "$ca" "$2" >"$1"
 }
 
-if test "$CONTROL" = kubernetes; then
-  ca=$state/ca.crt
+start_etcd() {
   start "$state" etcd "$WORK/bin/etcd" --data-dir "$state/etcd" --listen-client-urls http://127.0.0.1:2379 \
     --advertise-client-urls http://127.0.0.1:2379 --listen-peer-urls http://127.0.0.1:2380 --unsafe-no-fsync
+}
+
+if test "$CONTROL" = kubernetes; then
+  ca=$state/ca.crt
+  start_etcd
   start "$state" kube-apiserver "$WORK/bin/kube-apiserver" --etcd-servers http://127.0.0.1:2379 --secure-port 6443 \
     --advertise-address 192.168.77.2 --tls-cert-file server.crt --tls-private-key-file server.key --client-ca-file ca.crt \
     --token-auth-file tokens.csv --authorization-mode Node,RBAC --service-cluster-ip-range 10.96.0.0/12 \
@@ -106,6 +110,7 @@ if test "$CONTROL" = kubernetes; then
     --enable-admission-plugins NodeRestriction --runtime-config 'api/all=false,api/ga=true' \
     --audit-policy-file "$here/audit.yaml" --audit-log-path "$state/logs/audit.log"
 else
+  case ${SERVER_OPTIONS:-} in *--etcd-servers*) start_etcd ;; esac
   # shellcheck disable=SC2086 # one word an option
   start "$state" platnet-server "$PLATNET/scripts/platnet" server --data-dir "$state/platnet" --secure-port 6443 --bind-address 0.0.0.0 \
     --dialect kubernetes --token-auth-file "$state/tokens.csv" --controller-manager-port 8080 --scheduler-port 8081 ${SERVER_OPTIONS:-}
@@ -209,6 +214,8 @@ make_control_group() { # CGROUP
   for each in cpuset.cpus cpuset.mems; do
     cat "/sys/fs/cgroup/cpuset/$each" >"/sys/fs/cgroup/cpuset/$1/$each" 2>/dev/null || true
   done
+  # Beside many other programs, pods that share the weight of one would not answer their probes in time.
+  echo 8192 2>/dev/null >"/sys/fs/cgroup/cpu/$1/cpu.shares" || true
 }
 
 start_kubelet() { # FOLDER NUMBER NAME CGROUP
