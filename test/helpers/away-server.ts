@@ -12,17 +12,35 @@ const readyMs = 180_000
 export class AwayServer {
   readonly #cluster: RealCluster
   readonly #control: 'kubernetes' | 'platnet'
+  /** Undefined: the server of up.sh, on all addresses. */
+  readonly #address: string | undefined
   #commands: readonly (readonly string[])[] = []
 
-  constructor(cluster: RealCluster, control: 'kubernetes' | 'platnet') {
+  constructor(cluster: RealCluster, control: 'kubernetes' | 'platnet', address?: string) {
     this.#cluster = cluster
     this.#control = control
+    this.#address = address
   }
 
   /** Reads how the server was started; before anything else. */
   async learn(): Promise<void> {
     const names = this.#control === 'kubernetes' ? [['-xo', 'etcd'], this.#nameOfServer] : [this.#nameOfServer]
     this.#commands = await Promise.all(names.map((name) => this.#commandOf(name)))
+  }
+
+  /** A server over the same etcd that listens at one address of the node alone; it is not started. */
+  async at(address: string): Promise<AwayServer> {
+    const server = new AwayServer(this.#cluster, this.#control, address)
+    const folder = join(this.#cluster.state, `platnet-${address}`)
+    const ofControl = {
+      kubernetes: [`--advertise-address=${address}`],
+      platnet: [`--data-dir=${folder}`, '--components=api'],
+    }
+    const command = this.#commands.at(-1) ?? []
+    server.#commands = [[...command, `--bind-address=${address}`, ...ofControl[this.#control]]]
+    const keys = ['ca.crt', 'ca.key', 'service-account.key'].map((name) => `platnet/pki/${name}`).join(' ')
+    if (this.#control === 'platnet') await this.#shell(`mkdir -p '${folder}/pki'; cp ${keys} '${folder}/pki'`)
+    return server
   }
 
   /** The server holds its connections and answers nothing. */
@@ -43,7 +61,7 @@ export class AwayServer {
   }
 
   kubectl(port: string, ...args: readonly string[]): Promise<string> {
-    return this.#cluster.kubectl('--server', `https://192.168.77.2:${port}`, ...args)
+    return this.#cluster.kubectl('--server', `https://${this.#address ?? '192.168.77.2'}:${port}`, ...args)
   }
 
   /** Another certificate of the same authority; while the server is away. */
@@ -84,6 +102,7 @@ export class AwayServer {
 
   /** For pgrep; the kernel's name has 15 letters. */
   get #nameOfServer(): readonly string[] {
+    if (this.#address !== undefined) return ['-of', `bind-address=${this.#address}`]
     return this.#control === 'kubernetes' ? ['-xo', 'kube-apiserver'] : ['-of', 'server --data-dir']
   }
 

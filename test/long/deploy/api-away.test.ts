@@ -5,6 +5,7 @@ import { text } from 'node:stream/consumers'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { AwayServer, hiddenPort } from '../../helpers/away-server.ts'
+import { AgentOfMany, endpointOf } from '../../helpers/many-services.ts'
 import { missingCluster, RealCluster } from '../../helpers/real-cluster.ts'
 import { untilAsync } from '../../helpers/until.ts'
 import type { ServiceLoad } from './service-load.program.ts'
@@ -23,7 +24,6 @@ const [renewed, moved] = [50, 20]
 /** In the first 256 addresses of the range, of which none is given out while others are free. */
 const renewedAddress = (index: number) => `10.96.0.${100 + index}`
 const movedEndpoint = (index: number) => `10.245.0.${index}`
-const endpointOf = (index: number) => `10.244.${7 + (index >> 8)}.${index & 255}`
 const indexes = Array.from({ length: renewed + moved }, (_, index) => index)
 
 const cells = [
@@ -59,6 +59,7 @@ for (const { control, mode } of cells) {
   describe(title, { skip }, () => {
     let cluster: RealCluster
     let server: AwayServer
+    let agent: AgentOfMany
     let oldAddresses: readonly string[] = []
     const seen = {
       ages: [] as number[],
@@ -74,57 +75,14 @@ for (const { control, mode } of cells) {
       restoredName: '',
     }
 
-    const metric = async (pattern: RegExp) => {
-      const lines = (await cluster.run('curl', '-s', 'http://127.0.0.1:10249/metrics')).split('\n')
-      return lines.filter((line) => pattern.test(line)).map((line) => Number(line.split(' ').at(-1)))
-    }
     const pidOf = async (...how: readonly string[]) => (await cluster.run('pgrep', ...how)).trim()
-    const ages = () => metric(/^platnet_client_stale_seconds\{/)
-    const inStep = () =>
-      untilAsync('the agent is in step', async () => (await ages()).every((age) => age === 0), deadlineMs)
     const dig = async () => (await cluster.run('dig', '+short', 'many-0.default.svc.cluster.local', `@${dns}`)).trim()
-    const readText = () =>
-      mode === 'iptables' ? cluster.run('iptables-save') : cluster.run('nft', '-s', 'list', 'ruleset')
-    /** Rules and elements in an order of their own, without the counters of packets. */
-    const readRules = async () => {
-      const pieces = (await readText()).replaceAll(/^[#:].*$/gm, '').split(mode === 'iptables' ? '\n' : /[\n{},]/)
-      return pieces
-        .map((piece) => piece.trim())
-        .filter((piece) => piece !== '')
-        .sort()
-    }
-
-    /** Whether none of the changes is about this address. With iptables a bucket of Services with one last byte is written as a whole. */
-    function isForeign(address: string): boolean {
-      const endpoints = indexes.flatMap((index) => [endpointOf(index), movedEndpoint(index)])
-      // The server at its hidden port is the endpoint of the Service kubernetes for a while.
-      const own = ['10.96.0.1', ...oldAddresses, ...indexes.map(renewedAddress)]
-      if (endpoints.includes(address) || own.includes(address)) return false
-      const isService = !/^10\.24[45]\./.test(address)
-      const lastByte = (each: string) => each.split('.')[3]
-      return mode === 'nftables' || !isService || !own.some((each) => lastByte(each) === lastByte(address))
-    }
-
-    async function createMany(): Promise<void> {
-      const pid = await pidOf('-of', 'agent --kubeconfig')
-      // One write of all is less work for the machine than thousands.
-      await cluster.run('kill', '-STOP', pid)
-      const program = [process.execPath, join(import.meta.dirname, 'many-services.program.ts')]
-      const ca = join(cluster.state, control === 'kubernetes' ? 'ca.crt' : 'platnet-ca.crt')
-      for (let done = 0; done < serviceCount; done += 1_000) {
-        const range = [String(done), String(Math.min(done + 1_000, serviceCount))]
-        await cluster.run(...(program as [string, string]), 'https://192.168.77.2:6443', ca, 'admintoken', ...range)
-      }
-      await cluster.run('kill', '-CONT', pid)
-      const last = (await addressesOf([serviceCount - 1]))[0] ?? ''
-      await untilAsync('all Services have rules', async () => (await readText()).includes(last), deadlineMs)
-    }
-
-    async function addressesOf(wanted: readonly number[]): Promise<readonly string[]> {
-      const names = wanted.map((index) => `many-${index}`)
-      const lines = await cluster.kubectl('get', 'services', ...names, '-o', 'jsonpath={..spec.clusterIP}')
-      return lines.trim().split(' ')
-    }
+    /** The addresses of everything that changes. The server at its hidden port is the endpoint of the Service kubernetes for a while. */
+    const changedAddresses = () => [
+      '10.96.0.1',
+      ...oldAddresses,
+      ...indexes.flatMap((index) => [renewedAddress(index), endpointOf(index), movedEndpoint(index)]),
+    ]
 
     /** A token that dies with a Secret, in the file that the agent reads; the result is one that lives. */
     async function shortenToken(): Promise<string> {
@@ -141,20 +99,20 @@ for (const { control, mode } of cells) {
       const token = await shortenToken()
       await server.pause()
       await sleep(silenceMs)
-      seen.ages.push(...(await ages()))
+      seen.ages.push(...(await agent.ages()))
       await server.kill()
       await server.renewCertificate()
       await server.backUp()
       await sleep(10_000)
       await server.start()
       const isRefused = async () =>
-        (await metric(/^rest_client_requests_total\{.*code="401"/)).some((count) => count > 0)
+        (await agent.metric(/^rest_client_requests_total\{.*code="401"/)).some((count) => count > 0)
       await untilAsync('the old token is refused', isRefused, deadlineMs)
-      seen.refused = (await ages()).filter((age) => age > 0).length
+      seen.refused = (await agent.ages()).filter((age) => age > 0).length
       writeFileSync(join(cluster.state, 'agent.token'), token)
-      await inStep()
+      await agent.inStep()
       await sleep(10_000)
-      seen.returned = await readRules()
+      seen.returned = await agent.readRules()
     }
 
     /** Objects change while the agent sees no server, and the history of that is forgotten. */
@@ -168,10 +126,10 @@ for (const { control, mode } of cells) {
       await server.compact()
       await server.kill()
       await server.start()
-      await untilAsync('the change arrives', async () => (await readText()).includes(renewedAddress(0)), deadlineMs)
-      await inStep()
+      await agent.untilWritten(renewedAddress(0))
+      await agent.inStep()
       await sleep(5_000)
-      seen.changed = await readText()
+      seen.changed = await agent.readText()
       seen.renewedName = await dig()
     }
 
@@ -180,11 +138,10 @@ for (const { control, mode } of cells) {
       await server.kill()
       await server.restore()
       await server.start()
-      const [old = ''] = oldAddresses
-      await untilAsync('the change is undone', async () => (await readText()).includes(old), deadlineMs)
-      await inStep()
+      await agent.untilWritten(oldAddresses[0] ?? '')
+      await agent.inStep()
       await sleep(5_000)
-      seen.restored = await readRules()
+      seen.restored = await agent.readRules()
       seen.restoredName = await dig()
     }
 
@@ -195,31 +152,23 @@ for (const { control, mode } of cells) {
       await server.learn()
       await cluster.kubectl('apply', '-f', join(import.meta.dirname, 'web.yaml'))
       await cluster.kubectl('rollout', 'status', 'deployment', 'web', '--timeout=2m')
-      await createMany()
-      oldAddresses = await addressesOf(indexes)
+      agent = new AgentOfMany(cluster, mode)
+      await agent.createServices(serviceCount, control === 'kubernetes' ? 'ca.crt' : 'platnet-ca.crt')
+      oldAddresses = await agent.addressesOf(indexes)
       // At the return it would find that the node has not reported for long, and take its endpoints away. The kernel's name has 15 letters.
       if (control === 'kubernetes') await cluster.run('kill', await pidOf('-xo', 'kube-controller'))
       await sleep(10_000)
-      seen.before = await readRules()
+      seen.before = await agent.readRules()
       const program = [process.execPath, join(import.meta.dirname, 'service-load.program.ts'), service, dns, name]
       const load = await cluster.start('env', ...program)
       const loaded = load.stdout === null ? '' : text(load.stdout)
-      seen.monitor = await monitored(goUnchanged)
-      seen.changes = await monitored(goAndChange)
+      seen.monitor = await agent.monitored(goUnchanged)
+      seen.changes = await agent.monitored(goAndChange)
       await goBack()
       load.stdin?.end()
       seen.load = JSON.parse(await loaded)
     })
     after(async () => cluster?.[Symbol.asyncDispose]())
-
-    /** What is written to the kernel meanwhile. */
-    async function monitored(step: () => Promise<void>): Promise<string> {
-      const monitor = await cluster.start('nft', 'monitor')
-      const output = monitor.stdout === null ? '' : text(monitor.stdout)
-      await step()
-      monitor.kill('SIGTERM')
-      return output
-    }
 
     test('The age of each collection is a metric, also where the server refuses the token of the agent.', () => {
       assert.ok(seen.ages.length >= 4, `${seen.ages.length} collections`)
@@ -242,8 +191,7 @@ for (const { control, mode } of cells) {
     })
 
     test('What changed meanwhile is written, and nothing else.', () => {
-      const touched = [...new Set(seen.changes.match(/\b10\.\d+\.\d+\.\d+\b(?!\/1)/g))]
-      assert.deepEqual(touched.filter(isForeign), [])
+      assert.deepEqual(agent.foreignAddresses(seen.changes, changedAddresses()), [])
       for (const index of indexes.slice(0, renewed)) {
         assert.ok(seen.changed.includes(renewedAddress(index)))
         assert.doesNotMatch(seen.changed, new RegExp(`\\b${oldAddresses[index]}\\b`))

@@ -35,7 +35,7 @@ interface AuditEvent {
   readonly responseStatus?: { readonly code: number }
 }
 
-describe('the manifests in a cluster of Kubernetes, in place of kube-proxy and back', { skip }, () => {
+describe('the manifests in a cluster of Kubernetes, in place of kube-proxy, restarted, and back', { skip }, () => {
   let folder = ''
   let cluster: RealCluster
   let loads: readonly ServiceLoad[] = []
@@ -57,8 +57,26 @@ describe('the manifests in a cluster of Kubernetes, in place of kube-proxy and b
     await untilAsync('all Services have endpoints', isWritten, 120_000)
   }
 
-  const follow = (heading: string) => cluster.run('sh', '-exc', `cd '${folder}'\n${commandsOf(heading)}`)
+  /** The step that began at each time. */
+  const steps: string[] = []
+  const note = (step: string) => steps.push(`${new Date().toISOString()} ${step}`)
+
+  async function follow(heading: string): Promise<void> {
+    for (const command of commandsOf(heading).replaceAll('\\\n', ' ').trim().split('\n')) {
+      note(command)
+      await cluster.run('sh', '-ec', `cd '${folder}'; ${command}`)
+    }
+    note('the commands are done')
+  }
   const readRules = () => cluster.run('iptables-save')
+
+  /** As after a change of the ConfigMap. */
+  async function restartAgent(): Promise<void> {
+    note('the agent is restarted')
+    await cluster.kubectl('-n', 'kube-system', 'rollout', 'restart', 'daemonset', 'platnet')
+    await cluster.kubectl('-n', 'kube-system', 'rollout', 'status', 'daemonset', 'platnet', '--timeout=5m')
+    note('the agent is restarted: done')
+  }
 
   /** From the node, and from a pod. The result ends the load. */
   async function startLoads(): Promise<() => Promise<readonly ServiceLoad[]>> {
@@ -96,6 +114,8 @@ describe('the manifests in a cluster of Kubernetes, in place of kube-proxy and b
     await follow('From kube-proxy to Platnet')
     const ours = await readRules()
     await sleep(settleMs)
+    await restartAgent()
+    await sleep(settleMs)
     await follow('Back to kube-proxy')
     rules = { before: rulesBefore, ours, after: await readRules() }
     await sleep(settleMs)
@@ -113,6 +133,8 @@ describe('the manifests in a cluster of Kubernetes, in place of kube-proxy and b
     const describe = ({ asked, slowestMs }: ServiceLoad['fresh']) => `${asked} (slowest ${slowestMs} ms)`
     for (const { fresh, held, names } of loads)
       context.diagnostic(`new ${describe(fresh)}, held ${describe(held)}, names ${describe(names)}`)
+    const slow = loads.flatMap(({ fresh, held, names }) => [fresh, held, names].flatMap((seen) => seen.slow))
+    if (slow.length > 0) for (const line of [...steps, ...slow].sort()) context.diagnostic(line)
     for (const { fresh, held, names } of loads) {
       assert.ok(fresh.asked > 5_000, `${fresh.asked} new connections`)
       for (const seen of [fresh, held, names]) {

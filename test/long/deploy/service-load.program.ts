@@ -15,6 +15,8 @@ interface Seen {
   asked: number
   /** One line for each request without its answer. */
   readonly failures: string[]
+  /** When a request began that took long, its source and target, and its milliseconds; the first hundred. */
+  readonly slow: string[]
   slowestMs: number
 }
 
@@ -36,33 +38,43 @@ const heldCount = 5
 const roundMs = 20
 /** Where the machine is slower than the load, fewer are sent instead of ever more waiting for an answer. */
 const maxRunning = 300
-const newSeen = (): Seen => ({ asked: 0, failures: [], slowestMs: 0 })
+/** A first packet that was lost came again; one below this waited for a processor. */
+const slowMs = 900
+const newSeen = (): Seen => ({ asked: 0, failures: [], slow: [], slowestMs: 0 })
 let isEnding = false
 
-async function ask(seen: Seen, request: () => Promise<void>): Promise<void> {
-  const startedMs = performance.now()
+async function ask(seen: Seen, request: () => Promise<string>): Promise<void> {
+  const [startedMs, startedAt] = [performance.now(), new Date().toISOString()]
   seen.asked += 1
+  let way = ''
   try {
-    await request()
+    way = await request()
   } catch (error) {
     seen.failures.push(`${new Date().toISOString()} ${error instanceof Error ? error.message : String(error)}`)
   }
-  seen.slowestMs = Math.max(seen.slowestMs, Math.round(performance.now() - startedMs))
+  const tookMs = Math.round(performance.now() - startedMs)
+  if (tookMs > slowMs && seen.slow.length < 100) seen.slow.push(`${startedAt} ${way} ${tookMs} ms`)
+  seen.slowestMs = Math.max(seen.slowestMs, tookMs)
 }
 
-/** A connection of its own, without the cost of an HTTP client. */
-async function requestFresh(host: string): Promise<void> {
+/** A connection of its own, without the cost of an HTTP client. The result is its way. */
+async function requestFresh(host: string): Promise<string> {
   const socket = connect({ host, port: 80, signal: AbortSignal.timeout(answerMs) })
+  let way = ''
+  socket.once('connect', () => {
+    way = `port ${socket.localPort} to ${host}`
+  })
   try {
     socket.write('GET /hostname HTTP/1.0\r\n\r\n')
     const answer = await text(socket)
     if (!/^HTTP\/1\.[01] 200/.test(answer)) throw new Error(`${host}: ${JSON.stringify(answer.slice(0, 40))}`)
+    return way
   } finally {
     socket.destroy()
   }
 }
 
-async function requestPage(agent: Agent): Promise<void> {
+async function requestPage(agent: Agent): Promise<string> {
   const got = await httpGet({
     agent,
     host: service,
@@ -71,6 +83,7 @@ async function requestPage(agent: Agent): Promise<void> {
     signal: AbortSignal.timeout(answerMs),
   })
   if (got.status !== 200) throw new Error(`status ${got.status}`)
+  return `held to ${service}`
 }
 
 /** Starts requests every few milliseconds, whatever becomes of the earlier ones. */
@@ -102,7 +115,7 @@ async function hold(seen: Seen, onConnection: () => void): Promise<void> {
 }
 
 /** A query from a port of its own, as resolvers send them; not repeated. */
-async function resolveName(): Promise<void> {
+async function resolveName(): Promise<string> {
   const socket = createSocket('udp4')
   try {
     socket.connect(53, dns)
@@ -111,6 +124,7 @@ async function resolveName(): Promise<void> {
     const [answer] = (await once(socket, 'message', { signal: AbortSignal.timeout(answerMs) })) as [Buffer]
     const [code, answers] = [(answer[3] ?? 15) & 15, answer.readUInt16BE(6)]
     if (code !== 0 || answers === 0) throw new Error(`rcode ${code}, ${answers} answers`)
+    return `port ${socket.address().port}`
   } finally {
     socket.close()
   }
