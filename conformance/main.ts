@@ -53,7 +53,7 @@ function readOptions(): Options {
   const limitMinutes = Number(values['limit-minutes'])
   const parallel = Number(values.parallel)
   const nodes = values.nodes ?? String(run?.cluster?.nodes ?? 1)
-  if (run === undefined || !/^[12]$/.test(nodes) || !(limitMinutes > 0) || !(parallel > 0)) {
+  if (run === undefined || !/^[123]$/.test(nodes) || !(limitMinutes > 0) || !(parallel > 0)) {
     const flags = '[--focus REGEXP] [--again] [--fresh] [--keep] [--limit-minutes N] [--nodes N] [--parallel N]'
     console.error(`usage: npm run conformance -- NAME ${flags}`)
     for (const [each, { what }] of Object.entries(runs)) console.error(`  ${each}: ${what}`)

@@ -3,7 +3,7 @@
 # processes in them end; then the control groups.
 WORK=$(cd "$WORK" && pwd)
 CGROUP=${CGROUP:-platnet-conformance}
-for node in "$WORK/node2" "$WORK/state"; do
+for node in "$WORK/node3" "$WORK/node2" "$WORK/state"; do
   pid=$(cat "$node/pid" 2>/dev/null) || continue
   kill -KILL "$pid" 2>/dev/null
   # A program that was stopped has stopped its nsenter too, which then collects nothing, and the namespace does not end.
@@ -17,7 +17,7 @@ pid=$(cat "$WORK/state/server.pid" 2>/dev/null) && {
   rm -f "$WORK/state/server.pid"
 }
 sleep 1
-for group in /sys/fs/cgroup/*/"$CGROUP" /sys/fs/cgroup/*/"$CGROUP-2" /sys/fs/cgroup/"$CGROUP" /sys/fs/cgroup/"$CGROUP-2"; do
+for group in /sys/fs/cgroup/*/"$CGROUP" /sys/fs/cgroup/*/"$CGROUP"-[23] /sys/fs/cgroup/"$CGROUP" /sys/fs/cgroup/"$CGROUP"-[23]; do
   test -d "$group" && find "$group" -depth -type d -exec rmdir {} + 2>/dev/null
 done
 exit 0

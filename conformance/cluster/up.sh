@@ -1,13 +1,13 @@
 #!/bin/sh
 # Brings a cluster of real kubelets up, in namespaces of its own: `sh up.sh`. `sh inside.sh COMMAND` runs a command on its first node,
 # `sh down.sh` ends it.
-#   WORK      the folder of build.sh and images.sh; state goes to $WORK/state and $WORK/node2, logs to their folders `logs`
+#   WORK      the folder of build.sh and images.sh; state goes to $WORK/state, $WORK/node2 and $WORK/node3, logs to their folders `logs`
 #   PLATNET   a checkout with node_modules
 #   CONTROL   kubernetes (etcd, kube-apiserver, kube-controller-manager, kube-scheduler) or platnet (`platnet server`)
 #   PLANE     platnet (`platnet agent` with proxy, policy and dns), kube (kube-proxy and CoreDNS, to compare with) or none (pods of the
 #             cluster will be the plane)
 #   STORAGE   1: a default storage class whose volumes are folders of the first node (provisioner.program.ts)
-#   NODES     1 or 2;  AGENT_OPTIONS, SERVER_OPTIONS  more options of ours;  CGROUP  the control group of all pods
+#   NODES     1 to 3, each in a zone of its own;  AGENT_OPTIONS, SERVER_OPTIONS  more options of ours;  CGROUP  the control group of all pods
 # Each node has a network, mount, hostname and process namespace that ends with its first process. Nothing of the machine changes but its
 # control groups, where all pods are below /$CGROUP.
 set -eu
@@ -22,7 +22,8 @@ api=https://192.168.77.2:6443
 for each in pid server.pid; do
   test ! -e "$state/$each" || { echo "conformance: $state/$each exists: run down.sh first" >&2; exit 1; }
 done
-rm -rf "$state" "$WORK/node2"
+rm -rf "$state" "$WORK/node2" "$WORK/node3"
+others=$(seq 2 "$NODES")
 mkdir -p "$state/logs"
 # A cluster that does not come up is taken down.
 trap 'status=$?; test "$status" = 0 || CGROUP=$CGROUP sh "$here/down.sh"; exit "$status"' EXIT
@@ -71,12 +72,14 @@ join_lan() { # FOLDER NUMBER
 make_node "$state" realnode
 make_lan
 join_lan "$state" 1
-if test "$NODES" = 2; then
-  make_node "$WORK/node2" realnode2
-  join_lan "$WORK/node2" 2
-  on "$state" ip route add 10.244.1.0/24 via 192.168.77.3
-  on "$WORK/node2" ip route add 10.244.0.0/24 via 192.168.77.2
-fi
+for number in $others; do
+  make_node "$WORK/node$number" "realnode$number"
+  join_lan "$WORK/node$number" "$number"
+done
+folder_of() { test "$1" = 1 && echo "$state" || echo "$WORK/node$1"; }
+for from in 1 $others; do for to in 1 $others; do
+  test "$from" = "$to" || on "$(folder_of "$from")" ip route add "10.244.$((to - 1)).0/24" via "192.168.77.$((to + 1))"
+done; done
 
 # One CA, the API server's certificate, and a token for each user but the agent, which has a ServiceAccount.
 cd "$state"
@@ -88,6 +91,7 @@ cd "$state"
   openssl genrsa -out sa.key 2048
 } 2>logs/openssl.log
 printf '%s\n' 'admintoken,admin,1,"system:masters"' 'node1token,system:node:realnode,2,"system:nodes"' 'node2token,system:node:realnode2,3,"system:nodes"' \
+  'node3token,system:node:realnode3,6,"system:nodes"' \
   'kcmtoken,system:kube-controller-manager,4,"system:masters"' 'schedtoken,system:kube-scheduler,5,"system:masters"' >tokens.csv
 kubeconfig() { # FILE USER
   printf 'apiVersion: v1\nkind: Config\ncurrent-context: c\ncontexts: [{name: c, context: {cluster: c, user: u}}]\nclusters: [{name: c, cluster: {server: "%s", certificate-authority: %s}}]\nusers: [{name: u, user: {%s}}]\n' \
@@ -119,8 +123,7 @@ else
   ca=$state/platnet-ca.crt
 fi
 kubeconfig admin.kubeconfig 'token: admintoken'
-kubeconfig node1.kubeconfig 'token: node1token'
-kubeconfig node2.kubeconfig 'token: node2token'
+for number in 1 $others; do kubeconfig "node$number.kubeconfig" "token: node${number}token"; done
 kubeconfig kcm.kubeconfig 'token: kcmtoken'
 kubeconfig scheduler.kubeconfig 'token: schedtoken'
 until_true 'the API server' k get --raw /readyz
@@ -226,7 +229,7 @@ start_kubelet() { # FOLDER NUMBER NAME CGROUP
   until_true containerd on "$1" ctr version
   for tar in "$WORK"/images/*.tar; do on "$1" ctr -n k8s.io images import "$tar" >>"$1/logs/images.log" 2>&1; done
   start "$1" kubelet "$WORK/bin/kubelet" --config "$1/kubelet.yaml" --kubeconfig "$state/node$2.kubeconfig" --hostname-override "$3" \
-    --node-ip "192.168.77.$(($2 + 1))" --v 2
+    --node-ip "192.168.77.$(($2 + 1))" --node-labels "topology.kubernetes.io/zone=zone$2" --v 2
 }
 
 # Port 10250 is the kubelet's.
@@ -269,11 +272,11 @@ END
 test "$PLANE" != kube || start_coredns
 start_kubelet "$state" 1 realnode "$CGROUP"
 start_plane "$state" 1 realnode
-test "$NODES" = 1 || {
-  start_kubelet "$WORK/node2" 2 realnode2 "$CGROUP-2"
-  start_plane "$WORK/node2" 2 realnode2
-}
+for number in $others; do
+  start_kubelet "$WORK/node$number" "$number" "realnode$number" "$CGROUP-$number"
+  start_plane "$WORK/node$number" "$number" "realnode$number"
+done
 until_true 'the node' k wait --for=condition=Ready node/realnode --timeout=1s
-test "$NODES" = 1 || until_true 'the second node' k wait --for=condition=Ready node/realnode2 --timeout=1s
+for number in $others; do until_true "node $number" k wait --for=condition=Ready "node/realnode$number" --timeout=1s; done
 test "${STORAGE:-0}" != 1 || start_storage
 k get nodes -o wide >&2
