@@ -55,7 +55,7 @@ export function planJobStatus({ job, pods, names, nowMs }: JobView): ReturnType<
 function planClaims(job: Job, pods: readonly Pod[], { trackingFinalizer }: JobNames) {
   const { mine, writes } = claimChildren(ownerOf(job), job.spec.selector, podsResource, pods)
   const owned = mine.filter((pod) => isOwnedBy(pod, job))
-  const adopted = new Map(mine.filter((pod) => !owned.includes(pod)).map((pod) => [pod.metadata.name, pod]))
+  const adopted = new Map(mine.filter((pod) => !isOwnedBy(pod, job)).map((pod) => [pod.metadata.name, pod]))
   const tracking = writes.map((write): Write => {
     const pod = write.verb === 'patch' ? adopted.get(write.target.name) : undefined
     if (write.verb !== 'patch' || pod === undefined) return write

@@ -1,7 +1,7 @@
 import type { JobNames } from '../../../model/job-names.ts'
 import { isActive, isFinished, isReady, type Pod } from '../../objects/pod.ts'
 import { isCounted, matchFailurePolicy } from './failure-policy.ts'
-import { type Intervals, includes, intervalsOf, parseIntervals, union } from './intervals.ts'
+import { countOf, type Intervals, includes, intervalsOf, parseIntervals, union } from './intervals.ts'
 import { isIndexed, type Job, replacesEndedOnly } from './shapes.ts'
 
 /** A Job and its Pods, counted: what the plans of Pods and of the status read. */
@@ -73,17 +73,13 @@ export function gatherFacts(job: Job, unordered: readonly Pod[], names: JobNames
     uncounted,
     counted,
     succeeded: isIndexed(job)
-      ? sizeOf(succeededIndexes)
+      ? countOf(succeededIndexes)
       : counted.succeeded + uncounted.succeeded.length + newSuccesses,
     failed: counted.failed + uncounted.failed.length + failed.length,
     recordedIndexes,
     succeededIndexes,
     failedIndexes: findFailedIndexes(job, fresh, names),
   }
-}
-
-function sizeOf(intervals: Intervals): number {
-  return intervals.reduce((sum, [first, last]) => sum + last - first + 1, 0)
 }
 
 /** Moves the uids of Pods that have lost their finalizer, or are gone, from the lists of the status to its counters. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import fc from 'fast-check'
 import {
   countCommon,
   countOf,
@@ -71,5 +72,17 @@ describe('intervals of indexes', () => {
     )
     assert.deepEqual(firstMissing([], 2, 6), [0, 1])
     assert.deepEqual(firstMissing([[0, 5]], 2, 6), [])
+  })
+
+  test('hold, count and share what sets of the same indexes do', () => {
+    const indexes = fc.array(fc.nat(40))
+    fc.assert(
+      fc.property(indexes, indexes, fc.integer({ min: -1, max: 42 }), (some, others, asked) => {
+        const [one, other] = [new Set(some), new Set(others)]
+        assert.equal(includes(intervalsOf(one), asked), one.has(asked))
+        assert.equal(countOf(intervalsOf(one)), one.size)
+        assert.equal(countCommon(intervalsOf(one), intervalsOf(other)), one.intersection(other).size)
+      }),
+    )
   })
 })
