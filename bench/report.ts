@@ -21,6 +21,23 @@ export function measureAlone(metric: string, unit: string, ours: number): BenchR
   return { metric, unit, ours: round(ours), peer: null, peerName: null, ratio: null }
 }
 
+/** One quantity of one program. */
+export interface Figure {
+  readonly metric: string
+  readonly unit: string
+  readonly value: number
+}
+
+/** Our figures beside those of the peer with the same metrics. */
+export function compareFigures(ours: readonly Figure[], peer: readonly Figure[], peerName: string): BenchRow[] {
+  return ours.map(({ metric, unit, value }) => {
+    const theirs = peer.find((figure) => figure.metric === metric)
+    return theirs === undefined
+      ? measureAlone(metric, unit, value)
+      : compare(metric, unit, value, peerName, theirs.value)
+  })
+}
+
 export function printTable(report: BenchReport): void {
   console.log(`| ${report.name} | unit | ours | peer | peer name | ratio |\n|---|---|---|---|---|---|`)
   for (const row of report.rows) {

@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs'
 import type { AdminAccess } from '../../test/helpers/platnet-server.ts'
-import { type BenchReport, type BenchRow, compare, measureAlone } from '../report.ts'
+import { type BenchReport, compareFigures, type Figure } from '../report.ts'
 import { createKubernetesTarget, isPeerBuilt } from './kubernetes-target.ts'
 import { generateLoad } from './load-order.ts'
 import { measureLoopDelay } from './loop-delay.ts'
@@ -11,31 +11,16 @@ import type { BenchTarget } from './target.ts'
 const objects = 10_000
 const folder = '.cache/bench-api'
 
-interface Figure {
-  readonly metric: string
-  readonly unit: string
-  readonly value: number
-}
-
 /** The API server beside kube-apiserver with etcd, where `bench/api/build-peer.sh` has built them. */
 export async function benchApi(): Promise<BenchReport> {
   mkdirSync(folder, { recursive: true })
   const ours = [...(await measure(await createPlatnetTarget(folder))), ...(await measureNode())]
   if (!isPeerBuilt()) {
     console.error('no peer: sh bench/api/build-peer.sh builds kube-apiserver and etcd (needs Go, takes minutes)')
-    return { name: 'api', rows: ours.map(({ metric, unit, value }) => measureAlone(metric, unit, value)) }
+    return { name: 'api', rows: compareFigures(ours, [], '') }
   }
   const peer = await createKubernetesTarget(folder)
-  return { name: 'api', rows: zip(ours, await measure(peer), peer.name) }
-}
-
-function zip(ours: readonly Figure[], peer: readonly Figure[], peerName: string): BenchRow[] {
-  return ours.map(({ metric, unit, value }, index) => {
-    const theirs = peer[index]
-    return theirs === undefined
-      ? measureAlone(metric, unit, value)
-      : compare(metric, unit, value, peerName, theirs.value)
-  })
+  return { name: 'api', rows: compareFigures(ours, await measure(peer), peer.name) }
 }
 
 async function measure(target: BenchTarget): Promise<Figure[]> {

@@ -30,21 +30,52 @@ export function isPeerBuilt(): boolean {
   return findPrograms() !== undefined
 }
 
-/** kube-apiserver with etcd on the same disk, as a small cluster runs them; Services have addresses of one network, or of one of each family. */
-export async function createKubernetesTarget(folder: string, serviceRange = '10.96.0.0/16'): Promise<BenchTarget> {
+/** The program of etcd beside kube-apiserver, for a server that is measured over the same one. */
+export function peerEtcd(): string | undefined {
+  return findPrograms()?.etcd
+}
+
+interface KubernetesOptions {
+  /** One network for the addresses of Services, or one of each family. */
+  readonly serviceRange?: string
+  /** URLs of members of etcd that run already; absent: one member of its own on the same disk, as a small cluster has it. */
+  readonly etcdServers?: readonly string[]
+}
+
+export interface KubernetesTarget extends BenchTarget {
+  /** The folder with the CA that signs certificates of clients. */
+  readonly pkiDir: string
+  readonly serverPid: number
+  /** The processes that it started: kube-apiserver, and etcd where that is its own. */
+  readonly pids: readonly number[]
+}
+
+/** kube-apiserver with etcd. */
+export async function createKubernetesTarget(
+  folder: string,
+  { serviceRange = '10.96.0.0/16', etcdServers }: KubernetesOptions = {},
+): Promise<KubernetesTarget> {
   const dir = mkdtempSync(`${folder}/kubernetes-`)
   const access = await makeCertificates(dir, await findFreePort())
   const etcdPorts = [await findFreePort(), await findFreePort()] as const
+  const etcd = etcdServers ?? [`http://127.0.0.1:${etcdPorts[0]}`]
   const programs = findPrograms()
   if (programs === undefined) throw new Error('kube-apiserver is not built: sh bench/api/build-peer.sh')
   let children: ChildProcess[] = []
   return {
     name: 'kube-apiserver + etcd',
     hasLoop: false,
+    pkiDir: dir,
+    get serverPid() {
+      return children.at(-1)?.pid ?? 0
+    },
+    get pids() {
+      return children.flatMap(({ pid }) => pid ?? [])
+    },
     start: async () => {
-      children = [run(dir, programs.etcd, etcdFlags(dir, etcdPorts))]
-      children.push(run(dir, programs.apiServer, apiServerFlags(dir, access.port, etcdPorts[0], serviceRange)))
-      while (!(await isReady(access)) || !(await hasDefaultNamespace(access))) await sleep(20)
+      children = etcdServers === undefined ? [run(dir, programs.etcd, etcdFlags(dir, etcdPorts))] : []
+      children.push(run(dir, programs.apiServer, apiServerFlags(dir, access.port, etcd, serviceRange)))
+      while (!(await isReady(access)) || !(await hasNamespaces(access))) await sleep(20)
       return access
     },
     residentMiB: () => children.reduce((sum, { pid = 0 }) => sum + residentMiB(pid), 0),
@@ -63,8 +94,11 @@ function run(dir: string, program: string, flags: readonly string[]): ChildProce
   return spawn(program, flags, { stdio: ['ignore', log, log] })
 }
 
-async function hasDefaultNamespace(access: AdminAccess): Promise<boolean> {
-  return new AdminConnection(access, 1).send('GET', '/api/v1/namespaces/default').then(
+/** It is ready before it has made the namespaces of a new cluster. */
+async function hasNamespaces(access: AdminAccess): Promise<boolean> {
+  const admin = new AdminConnection(access, 2)
+  const names = ['default', 'kube-node-lease']
+  return Promise.all(names.map((name) => admin.send('GET', `/api/v1/namespaces/${name}`))).then(
     () => true,
     () => false,
   )
@@ -99,9 +133,9 @@ function etcdFlags(dir: string, [clientPort, peerPort]: readonly [number, number
   ]
 }
 
-function apiServerFlags(dir: string, port: number, etcdPort: number, serviceRange: string): string[] {
+function apiServerFlags(dir: string, port: number, etcd: readonly string[], serviceRange: string): string[] {
   return [
-    `--etcd-servers=http://127.0.0.1:${etcdPort}`,
+    `--etcd-servers=${etcd.join()}`,
     '--bind-address=127.0.0.1',
     `--secure-port=${port}`,
     `--tls-cert-file=${dir}/server.crt`,

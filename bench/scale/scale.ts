@@ -1,11 +1,19 @@
 import { mkdirSync } from 'node:fs'
-import { join } from 'node:path'
 import { ensureClusterCa, issueCertificate } from '../../src/pki/index.ts'
 import { AdminConnection } from '../../test/helpers/admin-connection.ts'
+import { isPeerBuilt } from '../api/kubernetes-target.ts'
 import { processorSeconds } from '../processor-time.ts'
-import { type BenchReport, type BenchRow, measureAlone, percentile, progress } from '../report.ts'
+import { type BenchReport, type BenchRow, compareFigures, type Figure, percentile, progress } from '../report.ts'
 import { type FanOut, SimulatedAgents, type SimulatedNode } from './agents-order.ts'
-import { coresBetween, openServers, type ScaleServer, type ServerUsage, usageOf } from './servers.ts'
+import {
+  coresBetween,
+  openPeer,
+  openServers,
+  type ScaleServer,
+  type Servers,
+  type ServerUsage,
+  usageOf,
+} from './servers.ts'
 
 const folder = '.cache/bench-scale'
 const numberOf = (name: string, otherwise: number) => Number(process.env[name] ?? otherwise)
@@ -17,16 +25,35 @@ const sizes = (process.env['BENCH_SCALE_AGENTS'] ?? '500').split(',').map(Number
 const fullShare = 0.7
 const percent = 100 * fullShare
 
-/** Watches of hundreds of agents, simulated, on one server or on several of one cluster. */
+/** Watches of hundreds of agents, simulated, on one server or on several of one cluster; beside one server kube-apiserver. */
 export async function benchScale(): Promise<BenchReport> {
   mkdirSync(folder, { recursive: true })
   const rows: BenchRow[] = []
-  for (const agents of sizes) rows.push(...(await measure(agents)))
+  for (const agents of sizes) rows.push(...(await measureSize(agents)))
   return { name: 'scale', rows }
 }
 
-async function measure(agents: number): Promise<readonly BenchRow[]> {
-  await using servers = await openServers(folder)
+async function measureSize(agents: number): Promise<readonly BenchRow[]> {
+  const ours = await measure(() => openServers(folder), agents)
+  const peer = hasPeer() ? await measure(() => openPeer(folder), agents) : { figures: [] }
+  const name = `${agents} agents, ${ours.servers === 1 ? 'one server' : `${ours.servers} servers`}`
+  const rows = compareFigures(ours.figures, peer.figures, 'kube-apiserver + etcd')
+  return rows.map((row) => ({ ...row, metric: `${name}: ${row.metric}` }))
+}
+
+function hasPeer(): boolean {
+  if (process.env['BENCH_PEERS'] === 'none' || (process.env['BENCH_SCALE_SERVERS'] ?? '') !== '') return false
+  if (isPeerBuilt()) return true
+  console.error('no peer: sh bench/api/build-peer.sh builds kube-apiserver and etcd (needs Go, takes minutes)')
+  return false
+}
+
+async function measure(open: () => Promise<Servers>, agents: number) {
+  await using servers = await open()
+  return { servers: servers.list.length, figures: await measureFigures(servers, agents) }
+}
+
+async function measureFigures(servers: Servers, agents: number): Promise<readonly Figure[]> {
   const [first] = servers.list
   if (first === undefined) throw new Error('no server')
   const nodes = await makeNodes(servers.list, agents)
@@ -45,20 +72,20 @@ async function measure(agents: number): Promise<readonly BenchRow[]> {
     const changing = await simulated.perform({ kind: 'change', seconds, perSecond })
     const etcdSeconds = processorSeconds(servers.etcdPids) - etcdBefore
     const changed = await readAll(servers.list)
-    const name = `${agents} agents, ${servers.list.length === 1 ? 'one server' : `${servers.list.length} servers`}`
+    const changeSeconds = changing.changeSeconds ?? seconds
     return [
-      measureAlone(`${name}: until all watches have all objects`, 's', connectSeconds),
-      ...resourceRows(name, { agents, events: changing.events ?? 0, empty, before, rested, changed }),
-      measureAlone(`${name}: changes`, '1/s', (changing.changes ?? 0) / (changing.changeSeconds ?? seconds)),
-      ...latencyRows(name, changing.latencies ?? []),
+      { metric: 'until all watches have all objects', unit: 's', value: connectSeconds },
+      ...resourceFigures({ agents, events: changing.events ?? 0, empty, before, rested, changed }),
+      { metric: 'changes', unit: '1/s', value: (changing.changes ?? 0) / changeSeconds },
+      ...latencyFigures(changing.latencies ?? []),
       ...(servers.etcdPids.length === 0
         ? []
         : [
-            measureAlone(
-              `${name}: processor of all members of etcd`,
-              '% of a core',
-              (100 * etcdSeconds) / (changing.changeSeconds ?? seconds),
-            ),
+            {
+              metric: 'processor of all members of etcd',
+              unit: '% of a core',
+              value: (100 * etcdSeconds) / changeSeconds,
+            },
           ]),
     ]
   } finally {
@@ -83,44 +110,50 @@ interface Phases {
   readonly changed: Readings
 }
 
-function resourceRows(name: string, phases: Phases): readonly BenchRow[] {
+function resourceFigures(phases: Phases): readonly Figure[] {
   const { events, empty, before, rested, changed } = phases
   const agents = phases.agents / changed.length
   const perEvent = secondsPerEvent(events, phases)
   const perAgent = Math.max(...restingCores(before, rested)) / agents + perSecond * perEvent
   const ofServers = changed.map((last, index) => ({
-    name: serverName(name, index, changed.length),
+    prefix: serverPrefix(index, changed.length),
     empty: empty[index] ?? last,
     before: before[index] ?? last,
     rested: rested[index] ?? last,
     changed: last,
   }))
   return [
-    ...ofServers.flatMap((server) => serverRows(server, agents)),
-    measureAlone(`${name}: processor per event of a watch`, 'µs', 1e6 * perEvent),
-    measureAlone(
-      `${name}: agents of one server at ${perSecond} changes/s, ${percent} % of a core`,
-      'agents',
-      fullShare / perAgent,
-    ),
+    ...ofServers.flatMap((server) => serverFigures(server, agents)),
+    { metric: 'processor per event of a watch', unit: 'µs', value: 1e6 * perEvent },
+    {
+      metric: `agents of one server at ${perSecond} changes/s, ${percent} % of a core`,
+      unit: 'agents',
+      value: fullShare / perAgent,
+    },
   ]
 }
 
-function serverName(name: string, index: number, count: number): string {
-  return count === 1 ? name : `${name}, server ${index + 1}`
+function serverPrefix(index: number, count: number): string {
+  return count === 1 ? '' : `server ${index + 1}: `
 }
 
-type ServerPhases = { readonly name: string } & Readonly<Record<'empty' | 'before' | 'rested' | 'changed', ServerUsage>>
+type ServerPhases = { readonly prefix: string } & Readonly<
+  Record<'empty' | 'before' | 'rested' | 'changed', ServerUsage>
+>
 
-function serverRows({ name, empty, before, rested, changed }: ServerPhases, agents: number): readonly BenchRow[] {
+function serverFigures({ prefix, empty, before, rested, changed }: ServerPhases, agents: number): readonly Figure[] {
   const grownKiB = (changed.residentMiB - empty.residentMiB) * 1024
   return [
-    measureAlone(`${name}: resident, before they connect`, 'MiB', empty.residentMiB),
-    measureAlone(`${name}: resident, at rest`, 'MiB', rested.residentMiB),
-    measureAlone(`${name}: resident, after the changes`, 'MiB', changed.residentMiB),
-    measureAlone(`${name}: resident per agent`, 'KiB', grownKiB / agents),
-    measureAlone(`${name}: processor, at rest`, '% of a core', 100 * coresBetween(before, rested)),
-    measureAlone(`${name}: processor, during the changes`, '% of a core', 100 * coresBetween(rested, changed)),
+    { metric: `${prefix}resident, before they connect`, unit: 'MiB', value: empty.residentMiB },
+    { metric: `${prefix}resident, at rest`, unit: 'MiB', value: rested.residentMiB },
+    { metric: `${prefix}resident, after the changes`, unit: 'MiB', value: changed.residentMiB },
+    { metric: `${prefix}resident per agent`, unit: 'KiB', value: grownKiB / agents },
+    { metric: `${prefix}processor, at rest`, unit: '% of a core', value: 100 * coresBetween(before, rested) },
+    {
+      metric: `${prefix}processor, during the changes`,
+      unit: '% of a core',
+      value: 100 * coresBetween(rested, changed),
+    },
   ]
 }
 
@@ -138,13 +171,17 @@ function secondsPerEvent(events: number, { before, rested, changed }: Pick<Phase
   return spent.reduce((sum, each) => sum + each, 0) / events
 }
 
-function latencyRows(name: string, latencies: readonly FanOut[]): readonly BenchRow[] {
+function latencyFigures(latencies: readonly FanOut[]): readonly Figure[] {
   return latencies.flatMap(({ medianMs, lastMs }, index) => {
-    const server = serverName(name, index, latencies.length)
+    const prefix = serverPrefix(index, latencies.length)
     return [
-      measureAlone(`${server}: commit to the agent in the middle, p50`, 'ms', percentile(medianMs, 0.5)),
-      measureAlone(`${server}: commit to the last agent, p50`, 'ms', percentile(lastMs, 0.5)),
-      measureAlone(`${server}: commit to the last agent, p99`, 'ms', percentile(lastMs, 0.99)),
+      {
+        metric: `${prefix}commit to the agent in the middle, p50`,
+        unit: 'ms',
+        value: percentile(medianMs, 0.5),
+      },
+      { metric: `${prefix}commit to the last agent, p50`, unit: 'ms', value: percentile(lastMs, 0.5) },
+      { metric: `${prefix}commit to the last agent, p99`, unit: 'ms', value: percentile(lastMs, 0.99) },
     ]
   })
 }
@@ -153,10 +190,10 @@ async function makeNodes(servers: readonly ScaleServer[], agents: number): Promi
   const nodes: SimulatedNode[] = []
   for (let index = 0; index < agents; index++) {
     const server = index % servers.length
-    const { dataDir, access } = servers[server] as ScaleServer
+    const { pkiDir, access } = servers[server] as ScaleServer
     const name = `node-${index}`
     const request = { commonName: `system:node:${name}`, organizations: ['system:nodes'], days: 1 }
-    const ca = await ensureClusterCa(join(dataDir, 'pki'))
+    const ca = await ensureClusterCa(pkiDir)
     const { certPem, keyPem } = await issueCertificate(ca, { ...request, usages: ['client'] })
     nodes.push({ name, server, access: { ...access, cert: certPem, key: keyPem } })
   }

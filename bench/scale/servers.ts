@@ -1,18 +1,24 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { AdminConnection } from '../../test/helpers/admin-connection.ts'
 import { EtcdCluster } from '../../test/helpers/etcd.ts'
 import { ServerGroup } from '../../test/helpers/etcd-fault-lab.ts'
 import { findFreePort } from '../../test/helpers/free-port.ts'
 import { httpGet } from '../../test/helpers/http-get.ts'
-import { type AdminAccess, PlatnetServer, readAdminAccess } from '../../test/helpers/platnet-server.ts'
+import { type AdminAccess, PlatnetServer, readAdminAccess, residentMiB } from '../../test/helpers/platnet-server.ts'
+import { createKubernetesTarget } from '../api/kubernetes-target.ts'
+import { processorSeconds } from '../processor-time.ts'
 
-/** A server under measurement; its data directory has the CA that signs the certificates of its agents. */
+/** A server under measurement. */
 export interface ScaleServer {
-  readonly dataDir: string
+  /** The folder of the CA that signs the certificates of its agents. */
+  readonly pkiDir: string
   readonly access: AdminAccess
+  /** The processes that count; of a server that ran already its own metrics say what it uses. */
+  readonly pids?: readonly number[]
 }
 
-interface Servers extends AsyncDisposable {
+export interface Servers extends AsyncDisposable {
   readonly list: readonly ScaleServer[]
   /** The members of etcd that were started here. */
   readonly etcdPids: readonly number[]
@@ -31,8 +37,46 @@ export function openServers(folder: string): Promise<Servers> {
   return /^\d+$/.test(named) ? startGroup(folder, Number(named)) : findRunning(named.split(','))
 }
 
+/** kube-apiserver with a member of etcd of its own: both processes count together, as our server has its store inside. */
+export async function openPeer(folder: string): Promise<Servers> {
+  const target = await createKubernetesTarget(folder)
+  const access = await target.start()
+  await letAgentsIn(access)
+  return {
+    list: [{ pkiDir: target.pkiDir, access, pids: target.pids }],
+    etcdPids: [],
+    [Symbol.asyncDispose]: async () => {
+      await target.stop()
+      target.remove()
+    },
+  }
+}
+
+/** Gives nodes what `platnet agent` needs, by one role. */
+async function letAgentsIn(access: AdminAccess): Promise<void> {
+  const admin = new AdminConnection(access, 1)
+  const path = '/apis/rbac.authorization.k8s.io/v1'
+  const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'scale-agents' }
+  const metadata = { name: roleRef.name }
+  const rules = [
+    { apiGroups: ['', 'discovery.k8s.io', 'networking.k8s.io'], resources: ['*'], verbs: ['get', 'list', 'watch'] },
+    { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['create', 'patch'] },
+    { apiGroups: [''], resources: ['nodes/status'], verbs: ['patch'] },
+  ]
+  const subjects = [{ apiGroup: roleRef.apiGroup, kind: 'Group', name: 'system:nodes' }]
+  await admin.send('POST', `${path}/clusterroles`, JSON.stringify({ metadata, rules }))
+  await admin.send('POST', `${path}/clusterrolebindings`, JSON.stringify({ metadata, roleRef, subjects }))
+  admin.close()
+}
+
+function pkiOf(dataDir: string): string {
+  return join(dataDir, 'pki')
+}
+
 async function findRunning(dataDirs: readonly string[]): Promise<Servers> {
-  const list = await Promise.all(dataDirs.map(async (dataDir) => ({ dataDir, access: await accessOf(dataDir) })))
+  const list = await Promise.all(
+    dataDirs.map(async (dataDir) => ({ pkiDir: pkiOf(dataDir), access: await accessOf(dataDir) })),
+  )
   return { list, etcdPids: [], [Symbol.asyncDispose]: async () => {} }
 }
 
@@ -41,7 +85,7 @@ async function startOne(folder: string): Promise<Servers> {
   const server = new PlatnetServer(dataDir, await findFreePort(), {}, flags)
   const access = await server.start()
   return {
-    list: [{ dataDir, access }],
+    list: [{ pkiDir: pkiOf(dataDir), access, pids: [server.pid] }],
     etcdPids: [],
     [Symbol.asyncDispose]: async () => {
       await server.stop('SIGTERM')
@@ -57,8 +101,9 @@ async function startGroup(folder: string, count: number): Promise<Servers> {
   const etcd = await EtcdCluster.start({ members: etcdMembers, syncs: true, folder: dataDir, flags: times })
   const group = await ServerGroup.start(dataDir, count, etcd.servers, async () => flags)
   const list = Array.from({ length: count }, (_, index) => ({
-    dataDir: join(dataDir, `s${index}`),
+    pkiDir: pkiOf(join(dataDir, `s${index}`)),
     access: group.access(index),
+    pids: [group.pid(index)],
   }))
   return {
     list,
@@ -82,7 +127,11 @@ export interface ServerUsage {
   readonly atMs: number
 }
 
-export async function usageOf({ access }: ScaleServer): Promise<ServerUsage> {
+export async function usageOf({ access, pids }: ScaleServer): Promise<ServerUsage> {
+  if (pids !== undefined) {
+    const residentSum = pids.reduce((sum, pid) => sum + residentMiB(pid), 0)
+    return { cpuSeconds: processorSeconds(pids), residentMiB: residentSum, atMs: performance.now() }
+  }
   const { body } = await httpGet({ ...access, path: '/metrics' })
   const read = (name: string) => Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(body)?.[1])
   return {

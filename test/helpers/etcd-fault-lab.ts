@@ -92,11 +92,15 @@ export class History {
   /** When writes were acknowledged. */
   readonly acknowledgedMs: number[] = []
 
-  get longestPauseMs(): number {
-    return this.acknowledgedMs.reduce(
-      (longest, atMs, index) => Math.max(longest, atMs - (this.acknowledgedMs[index - 1] ?? atMs)),
-      0,
-    )
+  /** The times between two acknowledged writes, the longest first. */
+  get pauses(): readonly { readonly fromMs: number; readonly pauseMs: number }[] {
+    return this.acknowledgedMs
+      .slice(1)
+      .map((atMs, index) => {
+        const fromMs = this.acknowledgedMs[index] ?? atMs
+        return { fromMs, pauseMs: atMs - fromMs }
+      })
+      .sort((a, b) => b.pauseMs - a.pauseMs)
   }
 
   /** The operations, with each write of unknown outcome that the watch has shown. */

@@ -21,6 +21,8 @@ interface EtcdOptions {
   /** Files of certificates: clients speak TLS and show a certificate. */
   readonly tls?: EtcdTls
   readonly flags?: readonly string[]
+  /** Absent: the one that is installed. */
+  readonly program?: string | undefined
   /** Writes reach the disk, as outside of tests. */
   readonly syncs?: boolean
   /** The folder for the data; absent: memory. */
@@ -63,14 +65,14 @@ export class EtcdCluster implements AsyncDisposable {
 
   /** Starts a member with the data that it has. */
   startMember(index: number): void {
-    const { tls, flags = [], syncs = false } = this.#options
+    const { tls, flags = [], syncs = false, program = 'etcd' } = this.#options
     const [server = '', peer = ''] = [this.servers[index], this.#peers[index]]
     const trust =
       tls === undefined
         ? []
         : ['--cert-file', tls.cert, '--key-file', tls.key, '--client-cert-auth', '--trusted-ca-file', tls.ca]
     const child = spawn(
-      'etcd',
+      program,
       [
         ...['--name', `m${index}`, '--data-dir', join(this.#folder, `m${index}`)],
         ...['--listen-client-urls', server, '--advertise-client-urls', server],

@@ -25,7 +25,7 @@ export interface Peer extends AsyncDisposable {
 /** Starts kube-apiserver 1.34 with etcd, and speaks to it as its administrator. */
 export async function startPeer(serviceRange?: string): Promise<Peer> {
   const folder = mkdtempSync(join(tmpdir(), 'plt-peer-'))
-  const target = await createKubernetesTarget(folder, serviceRange)
+  const target = await createKubernetesTarget(folder, serviceRange === undefined ? {} : { serviceRange })
   const access = await target.start()
   const agent = new Agent({ keepAlive: true })
   const send = (asked: RequestOptions, text?: string) =>

@@ -15,6 +15,12 @@ const pauseLimitMs = 5_000
 
 type Fault = (etcd: EtcdCluster, group: ServerGroup, round: number) => Promise<void>
 
+/** What was done in a round, and when the round began. */
+interface Round {
+  readonly fault: string
+  readonly startMs: number
+}
+
 const killMember: Fault = async (etcd, _, round) => {
   const member = round % 3
   await etcd.kill(member)
@@ -42,7 +48,7 @@ const killBoth: Fault = async (etcd, group, round) => {
   await Promise.all([killMember(etcd, group, round), killServer(etcd, group, round)])
 }
 
-const faults: readonly Fault[] = [killMember, killServer, killBoth, pauseMember]
+const faults = Object.entries({ killMember, killServer, killBoth, pauseMember })
 
 it(`Three servers over three members of etcd, killed or paused in turn in ${rounds} rounds, lose nothing that they acknowledged; watchers miss and repeat nothing.`, {
   skip: etcdLack ?? false,
@@ -62,8 +68,12 @@ it(`Three servers over three members of etcd, killed or paused in turn in ${roun
   const load = Array.from({ length: workers }, (_, worker) =>
     useRegisters(group, { worker, keys, history, signal: working.signal }),
   )
+  const done: Round[] = []
   for (let round = 0; round < rounds; round++) {
-    await faults[round % faults.length]?.(etcd, group, Math.floor(Math.random() * 3))
+    const [fault, inject] = faults[round % faults.length] ?? assert.fail()
+    const [number, startMs] = [Math.floor(Math.random() * 3), performance.now()]
+    done.push({ fault: `${fault} ${number}`, startMs })
+    await inject(etcd, group, number)
     await sleep(1_000)
   }
   working.abort()
@@ -77,7 +87,7 @@ it(`Three servers over three members of etcd, killed or paused in turn in ${roun
   assert.ok(one)
   t.diagnostic(
     `${history.operations.length} operations, ${history.acknowledgedMs.length} writes acknowledged, ${history.unknown.length} with unknown outcome, ` +
-      `${history.refused.length} refused, longest pause ${Math.round(history.longestPauseMs)} ms, watches resumed ${seen.map(({ resumes }) => resumes).join()} times`,
+      `${history.refused.length} refused, longest pauses ${showPauses(history, done)}, watches resumed ${seen.map(({ resumes }) => resumes).join()} times`,
   )
   for (const { shown, problems } of seen) {
     assert.deepEqual(problems, [], 'no watch had to begin anew')
@@ -94,8 +104,18 @@ it(`Three servers over three members of etcd, killed or paused in turn in ${roun
   assert.deepEqual(happened, [], 'a write that a server refused did not happen')
   assert.deepEqual(findAnomalies(history.settled(shown), shown), [])
   assert.ok(history.acknowledgedMs.length > rounds * 50, 'hardly anything was written')
-  assert.ok(history.longestPauseMs <= pauseLimitMs, `writes paused for ${history.longestPauseMs} ms`)
+  assert.ok((history.pauses[0]?.pauseMs ?? 0) <= pauseLimitMs, `writes paused for ${showPauses(history, done)}`)
 })
+
+/** The three longest pauses of writes, each with the fault of its round and how long after that it began. */
+function showPauses({ pauses }: History, done: readonly Round[]): string {
+  const shown = pauses.slice(0, 3).map(({ fromMs, pauseMs }) => {
+    const round = done.findLast(({ startMs }) => startMs < fromMs + pauseMs)
+    const afterMs = Math.round(fromMs - (round?.startMs ?? fromMs))
+    return `${Math.round(pauseMs)} ms (${round?.fault}, from ${afterMs} ms after it)`
+  })
+  return shown.join(', ')
+}
 
 async function newestRevision(group: ServerGroup): Promise<number> {
   const versions = (await listRegisters(group)).map(({ version }) => version)
