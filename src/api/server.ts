@@ -25,6 +25,7 @@ import { serviceAccountTokens } from './access/service-account-tokens.ts'
 import { storedTokens } from './access/stored-tokens.ts'
 import { createTokenIssuer } from './access/token-issuer.ts'
 import type { PortRange } from './allocation/pools.ts'
+import { advertise } from './bootstrap/advertise.ts'
 import { ensureBootstrapRoles } from './bootstrap/ensure-bootstrap-roles.ts'
 import { createFirstObjects } from './bootstrap/first-objects.ts'
 import { ServerEndpoints } from './bootstrap/server-endpoints.ts'
@@ -48,7 +49,7 @@ export interface ApiServerOptions {
   /** The service CIDRs: one, or one of each family, the cluster's primary first. */
   readonly serviceCidrs: readonly Cidr[]
   readonly nodePortRange: PortRange
-  /** The address at which nodes reach this server; without one the kubernetes Service has no endpoints. */
+  /** The address at which nodes reach this server when it starts; without one the kubernetes Service has no endpoints. */
   readonly advertiseAddress: Ip | undefined
   /** Whether other servers may serve the same store; the kubernetes Service has an endpoint of each then. */
   readonly sharesStore?: boolean
@@ -104,9 +105,11 @@ export class ApiServer implements Component {
   readonly #ready = Promise.withResolvers<void>()
   readonly #listener: ReturnType<typeof httpsListener>
   #endpoints: ServerEndpoints | undefined
+  #address: Ip | undefined
 
   constructor(options: ApiServerOptions) {
     this.#options = options
+    this.#address = options.advertiseAddress
     this.#usage = createUsageKeeper(options)
     this.#context = createContext(options, this.#yaml, this.#usage)
     this.#watches = new WatchHub(options.store, this.#context.now, options.log.child('watch'))
@@ -137,13 +140,26 @@ export class ApiServer implements Component {
 
   /** The endpoints of the kubernetes Service come with the first objects, where this is the only server. */
   async #createFirstObjects(): Promise<void> {
-    const { dialect, advertiseAddress: address, sharesStore = false, tls, log } = this.#options
-    const advertiseAddress = sharesStore ? undefined : address
+    const { sharesStore = false, tls } = this.#options
+    const advertiseAddress = sharesStore ? undefined : this.#address
     const own = { advertiseAddress, securePort: this.port, clientCaPem: tls.clientCa }
     await createFirstObjects(this.#context, { ...this.#options, ...own })
-    if (!sharesStore || address === undefined) return
+    if (sharesStore && this.#address !== undefined) await this.#joinEndpoints(this.#address)
+  }
+
+  async #joinEndpoints(address: Ip): Promise<void> {
+    const { dialect, log } = this.#options
     this.#endpoints = new ServerEndpoints({ context: this.#context, dialect, address, securePort: this.port, log })
     await this.#endpoints.start()
+  }
+
+  /** Names another address at which nodes reach this server, from now on: in the endpoints of the kubernetes Service and in discovery. */
+  async advertise(address: Ip): Promise<void> {
+    const { dialect, sharesStore = false } = this.#options
+    if (!sharesStore) await advertise(this.#context, { dialect, securePort: this.port, addresses: [address] })
+    else if (this.#endpoints === undefined) await this.#joinEndpoints(address)
+    else await this.#endpoints.move(address)
+    this.#address = address
   }
 
   /** Stops the server: ends watches and connections with pods, lets requests in flight finish, and cuts the rest at the deadline. */
@@ -169,7 +185,7 @@ export class ApiServer implements Component {
   }
 
   #createHandler(): RequestHandler {
-    const { components, advertiseAddress, admissionPlugins = [], metrics, tracer, log } = this.#options
+    const { components, admissionPlugins = [], metrics, tracer, log } = this.#options
     const { authenticateToken, authorizers, roles } = this.#access
     return new RequestHandler({
       context: this.#context,
@@ -183,7 +199,7 @@ export class ApiServer implements Component {
       connector: this.#connector,
       limits: this.#options.limits ?? defaultLimits,
       onIdentified: (socket) => this.#listener.settle(socket),
-      address: () => (advertiseAddress === undefined ? undefined : hostAndPort(advertiseAddress, this.port)),
+      address: () => this.#address && hostAndPort(this.#address, this.port),
       components,
       metrics,
       tracer,

@@ -42,6 +42,8 @@ export interface TestServer extends AsyncDisposable {
   call(method: string, path: string, options?: CallOptions): Promise<Reply>
   /** The answer's lines, parsed, until the server ends it or the test leaves the loop. */
   watch(path: string, headers?: Readonly<Record<string, string>>): AsyncGenerator<WatchLine>
+  /** Nodes reach it at another address from now on. */
+  advertise(address: Ip): Promise<void>
   stop(): Promise<void>
 }
 
@@ -170,6 +172,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
         response.destroy()
       }
     },
+    advertise: (address) => server.advertise(address),
     stop,
     [Symbol.asyncDispose]: stop,
   }

@@ -11,7 +11,7 @@ const intervalMs = 10_000
 export interface ServerEndpointsOptions {
   readonly context: VerbContext
   readonly dialect: Dialect
-  /** The address of this server, and the port of every server. */
+  /** The address of this server when it starts, and the port of every server. */
   readonly address: Ip
   readonly securePort: number
   readonly log: Logger
@@ -20,7 +20,7 @@ export interface ServerEndpointsOptions {
 /** Keeps the addresses of all servers of the cluster that live in the endpoints of the kubernetes Service. */
 export class ServerEndpoints {
   readonly #options: ServerEndpointsOptions
-  readonly #servers: LiveServers
+  #servers: LiveServers
   readonly #renewal: Periodic
 
   constructor(options: ServerEndpointsOptions) {
@@ -35,6 +35,13 @@ export class ServerEndpoints {
   async start(): Promise<void> {
     await this.#renew()
     this.#renewal.start()
+  }
+
+  /** Puts another address of this server in place of the one that it had. */
+  async move(address: Ip): Promise<void> {
+    await this.#servers.leave()
+    this.#servers = new LiveServers(this.#options.context.store, address)
+    await this.#renew()
   }
 
   /** Leaves the endpoints to the other servers. */

@@ -17,14 +17,15 @@ interface Page {
   readonly hash: string
 }
 
-/** Builds the discovery documents. It builds each at its first request and keeps it until the served resources change. */
+/** Builds the discovery documents. It builds each at its first request and keeps it until the served resources or the address change. */
 export class DiscoveryDocuments {
   readonly #registry: Registry
   readonly #address: () => string | undefined
   readonly #pages = new Map<string, Page>()
-  #version = -1
+  /** What the pages were made of. */
+  #source: { readonly version: number; readonly address: string | undefined } = { version: -1, address: undefined }
 
-  /** Creates the documents; `address` is where clients reach the server, undefined when that is unknown. */
+  /** Creates the documents; `address` returns where clients reach the server, undefined when that is unknown. */
   constructor(registry: Registry, address: () => string | undefined) {
     this.#registry = registry
     this.#address = address
@@ -44,8 +45,9 @@ export class DiscoveryDocuments {
   }
 
   #page(path: readonly string[], form: DiscoveryForm, isAggregated: boolean): Page {
-    if (this.#version !== this.#registry.version) this.#pages.clear()
-    this.#version = this.#registry.version
+    const source = { version: this.#registry.version, address: this.#address() }
+    if (source.version !== this.#source.version || source.address !== this.#source.address) this.#pages.clear()
+    this.#source = source
     const key = [form, isAggregated, ...path].join('/')
     const page = this.#pages.get(key) ?? toPage(this.#document(path, isAggregated), form)
     this.#pages.set(key, page)

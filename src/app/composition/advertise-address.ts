@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { type NetworkInterfaceInfo, networkInterfaces } from 'node:os'
-import { type Ip, parseIp } from '../../model/ip.ts'
+import { type Ip, parseIp, unspecifiedIpv4, unspecifiedIpv6 } from '../../model/ip.ts'
 
 /** Interfaces and routes of a machine. */
 export interface MachineNetworks {
@@ -16,8 +16,13 @@ export interface MachineNetworks {
  */
 export function findAdvertiseAddress(bindAddress: Ip, networks = readNetworks()): Ip | undefined {
   if (isLoopback(bindAddress)) return undefined
-  if (bindAddress !== '0.0.0.0' && bindAddress !== '::') return bindAddress
+  if (!isUnspecified(bindAddress)) return bindAddress
   return [...uplinkAddresses(networks), ...outerAddresses(networks)][0]
+}
+
+/** Tells whether a server with this bind address listens on all addresses of the machine. */
+export function isUnspecified(address: Ip): boolean {
+  return address === unspecifiedIpv4 || address === unspecifiedIpv6
 }
 
 /** Returns the IPv4 addresses of the interface with the default route. */

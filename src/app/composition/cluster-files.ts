@@ -16,6 +16,7 @@ import {
   writeSecretFile,
 } from '../../pki/index.ts'
 import type { TlsMaterial } from '../../serve/index.ts'
+import { isUnspecified } from './advertise-address.ts'
 
 /** Returns the paths of all files in the data directory. */
 export function dataPaths(dataDir: string) {
@@ -198,20 +199,17 @@ async function writeKubeconfig(
   await writeSecretFile(path, renderKubeconfig(content))
 }
 
-function isWildcard(address: Ip): boolean {
-  return address === unspecifiedIpv4 || address === '::'
-}
-
 /** Returns the address at which this machine reaches the server: loopback if the server listens on all addresses, because loopback never changes. */
 export function serverUrl(bindAddress: Ip, port: number): string {
-  const host = isWildcard(bindAddress) ? '127.0.0.1' : bindAddress
+  const host = isUnspecified(bindAddress) ? '127.0.0.1' : bindAddress
   return `https://${host.includes(':') ? `[${host}]` : host}:${port}`
 }
 
-function reachableAddresses(bindAddress: Ip): Ip[] {
+/** Returns the addresses by which clients may name a server on this machine, those that its certificate covers. */
+export function reachableAddresses(bindAddress: Ip): readonly Ip[] {
   const loopback = ['127.0.0.1', '::1']
   const own = Object.values(networkInterfaces()).flatMap((addresses) => addresses?.map(({ address }) => address) ?? [])
-  const candidates = isWildcard(bindAddress) ? [...loopback, ...own] : [...loopback, bindAddress]
+  const candidates = isUnspecified(bindAddress) ? [...loopback, ...own] : [...loopback, bindAddress]
   const ips = candidates.map(parseIp).filter((ip) => ip !== undefined)
   // Each pod's link brings a link-local address, and a certificate that had to name it would be issued anew at each start. No client reaches
   // a server by such an address without the name of a link.

@@ -28,7 +28,13 @@ import {
 } from '../../node/state/index.ts'
 import type { Logger } from '../../observe/index.ts'
 import { ensureToken } from '../../pki/index.ts'
-import { type AccessRule, createAgentEndpoints, createPodEndpoints, httpsListener } from '../../serve/index.ts'
+import {
+  type AccessRule,
+  createAgentEndpoints,
+  createPodEndpoints,
+  httpsListener,
+  type TlsMaterial,
+} from '../../serve/index.ts'
 import type { AppContext } from '../context.ts'
 import type { AgentCore } from './agent-core.ts'
 import { readCounters } from './agent-counters.ts'
@@ -42,6 +48,7 @@ import type { PolicySide } from './compose-policy.ts'
 import type { ProxySide } from './compose-proxy.ts'
 import { besideConsole, ConsoleDoor } from './console-door.ts'
 import { agentAccess, tellTrouble } from './delegated-access.ts'
+import { FollowingListener, followAddresses, machineLook } from './follow-addresses.ts'
 import { ingressQuestions } from './ingress-questions.ts'
 import { findMachineInfo } from './machine-info.ts'
 import { followNodeAddress } from './node-address.ts'
@@ -160,8 +167,11 @@ async function composePlanes(core: PlaneParts, access: ClusterAccess): Promise<P
   const { components } = core.context.options.values.app
   const proxy = async () => {
     const { composeProxy } = await import('./compose-proxy.ts')
-    const { findApiServers } = await import('./find-api-servers.ts')
-    return composeProxy({ ...core, apiServers: await findApiServers(access) })
+    const { ApiServerNames } = await import('./api-server-names.ts')
+    const log = core.context.logging.logger('platform_traffic_proxy')
+    const apiServers = new ApiServerNames({ access, log })
+    await apiServers.look()
+    return composeProxy({ ...core, apiServers })
   }
   return {
     proxy: components.includes('proxy') ? await proxy() : undefined,
@@ -296,7 +306,16 @@ async function composeEndpoints(
 ): Promise<Component> {
   const { app, node } = context.options.values
   const log = context.logging.logger('platform_kubelet').child('endpoints')
-  const tls = await ensureAgentTls(app.dataDir, { name: findNodeName(node.nodeName), ip: node.nodeIp })
+  const look = machineLook(unspecifiedIpv4)
+  const since = look()
+  const clientCa = access.certificateAuthority
+  const ensureTls = async (): Promise<TlsMaterial> => {
+    const { certPem, keyPem } = await ensureAgentTls(app.dataDir, {
+      name: findNodeName(node.nodeName),
+      ip: node.nodeIp,
+    })
+    return { certificate: certPem, key: keyPem, ...(clientCa && { clientCa }) }
+  }
   const folders = new PodFolders(podsFolder(context.options.values))
   const usage = new UsageEndpoint(folders, log.child('usage'))
   const handler = createAgentEndpoints({
@@ -311,14 +330,15 @@ async function composeEndpoints(
     { access: rule, readLog: (request, options) => readLog(folders, request, options) },
     handler,
   )
-  const clientCa = access.certificateAuthority
-  return httpsListener({
+  const listener = httpsListener({
     name: 'endpoints',
     handler: door ? besideConsole(door.handler, withPods) : withPods,
     log,
     address: unspecifiedIpv4,
     port: node.port,
     portOption: '--port',
-    tls: { certificate: tls.certPem, key: tls.keyPem, ...(clientCa && { clientCa }) },
+    tls: await ensureTls(),
   })
+  const onReachable = async () => listener.replaceTls(await ensureTls())
+  return new FollowingListener(listener, () => followAddresses({ look, since, onReachable, log }))
 }

@@ -8,6 +8,7 @@ import type { Node } from '../../model/node.ts'
 import { isNetworkOurs } from '../../node/cni/index.ts'
 import {
   ClaimedServices,
+  type ClaimedServicesParts,
   ConntrackCleaner,
   type ConntrackMetrics,
   collectInvalidDrops,
@@ -34,6 +35,7 @@ import type { Logger } from '../../observe/index.ts'
 import type { AppContext } from '../context.ts'
 import { warnOfAffinityLimit } from './affinity-limit.ts'
 import type { AgentCore } from './agent-core.ts'
+import type { ApiServerNames } from './api-server-names.ts'
 import { composeProxyRules, createTableLookup, type ProxyRules } from './compose-proxy-rules.ts'
 import { FirstRules } from './first-rules.ts'
 import { hasIpv6 } from './has-ipv6.ts'
@@ -74,8 +76,8 @@ interface ProxyParts extends Omit<AgentCore, 'client'> {
 
 export interface ProxySources extends AgentCore {
   readonly addresses: ClusterAddresses
-  /** The addresses of this agent's API server: no external address of a Service may take them. */
-  readonly apiServers: ReadonlySet<string>
+  /** The addresses of this agent's API servers, looked up: no external address of a Service may take them. */
+  readonly apiServers: ApiServerNames
 }
 
 /**
@@ -86,7 +88,8 @@ export async function composeProxy(sources: ProxySources): Promise<ProxySide> {
   const { context, client, state, applied, run, monitor, addresses, apiServers } = sources
   const log = context.logging.logger('platform_traffic_proxy')
   const tell = serviceEvents(new ApiEventRecorder(client, 'platnet-proxy', log.child('events')), state)
-  const claimed = composeClaims({ state, addresses, apiServers, tell, log })
+  const claimed = composeClaims({ state, addresses, apiServers: apiServers.keys, tell, log })
+  apiServers.onChange((keys) => claimed.setApiServers(keys))
   collectRefusedClaims(context.metrics, () => claimed.refusals().values())
   const wanted: readonly IpFamily[] = hasIpv6() ? ['IPv4', 'IPv6'] : ['IPv4']
   const parts: ProxyParts = {
@@ -122,6 +125,7 @@ export async function composeProxy(sources: ProxySources): Promise<ProxySide> {
     components: [
       parts.modes,
       claimed,
+      apiServers,
       ...families.flatMap(({ rules, cleaner, plane }) => [...rules.components, cleaner, plane]),
       parts.facts,
       ...health.components,
@@ -150,7 +154,7 @@ function composeNodeWatch(
 function composeClaims({
   tell,
   ...parts
-}: Pick<ProxySources, 'state' | 'addresses' | 'apiServers'> & { tell: TellOfService; log: Logger }): ClaimedServices {
+}: Omit<ClaimedServicesParts, 'onRefused'> & { tell: TellOfService }): ClaimedServices {
   const onRefused = (service: string, refused: readonly RefusedClaim[]) => {
     if (refused.length > 0) tell(service, 'AddressRefused', `not served at ${summarizeRefusedClaims(refused)}`)
   }

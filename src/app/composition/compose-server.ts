@@ -7,7 +7,7 @@ import { defaultCorefile } from '../../model/default-corefile.ts'
 import { createDialect } from '../../model/dialect.ts'
 import type { HealthCheck, Logger } from '../../observe/index.ts'
 import type { AppContext } from '../context.ts'
-import { findAdvertiseAddress } from './advertise-address.ts'
+import { findAdvertiseAddress, isUnspecified } from './advertise-address.ts'
 import {
   ensureServerTls,
   ensureServiceAccountSigner,
@@ -17,6 +17,7 @@ import {
 } from './cluster-files.ts'
 import { composeKubelets } from './compose-kubelets.ts'
 import { composeStore } from './compose-store.ts'
+import { type FollowedMachine, followAddresses, machineLook } from './follow-addresses.ts'
 import { findNodeName } from './node-identity.ts'
 
 const compactionIntervalMs = 60_000
@@ -35,6 +36,9 @@ export class ServerSide implements Component {
   #store: Store | undefined
   #api: ReturnType<typeof createApiServer> | undefined
   #compaction: Periodic | undefined
+  #addresses: Periodic | undefined
+  /** True once the kubeconfigs are written: who waits for `/readyz` reads them next. */
+  #isStarted = false
   /** True once `/readyz` fails while requests are still answered. */
   #isStopping = false
 
@@ -52,6 +56,8 @@ export class ServerSide implements Component {
       nodeName: findNodeName(this.#context.options.values.node.nodeName),
     }
     const tokens = await this.#readTokens(api.tokenAuthFile)
+    const look = machineLook(api.bindAddress)
+    const since = look()
     const tls = await ensureServerTls(identity)
     const serviceAccounts = await ensureServiceAccountSigner(app.dataDir, api.serviceAccountIssuer)
     const usageClient = await ensureUsageClient(app.dataDir)
@@ -62,7 +68,9 @@ export class ServerSide implements Component {
     this.#api = this.#createApi({ store, tls, staticTokens: tokens, serviceAccounts, usageClient, kubelets })
     await this.#api.start()
     await writeKubeconfigs(identity, this.#api.port)
+    this.#isStarted = true
     this.#compaction = this.#keepHistoryShort(store)
+    if (isUnspecified(api.bindAddress)) this.#addresses = this.#followAddresses(identity, { look, since })
   }
 
   /** Fails `/readyz` and serves for `--shutdown-delay`, so that load balancers choose another server first. */
@@ -73,6 +81,7 @@ export class ServerSide implements Component {
 
   async stop(scope: { signal: AbortSignal }): Promise<void> {
     this.#isStopping = true
+    await this.#addresses?.stop(scope)
     await this.#compaction?.stop(scope)
     await this.#api?.stop(scope)
     await this.#store?.close()
@@ -82,6 +91,7 @@ export class ServerSide implements Component {
     if (this.#isStopping) return { level: 'unknown', message: 'stopping', sinceMs: 0 }
     const store = this.#storeHealth()
     if (store.level === 'stopped') return store
+    if (!this.#isStarted) return { level: 'unknown', message: 'starting', sinceMs: 0 }
     return this.#api?.health() ?? { level: 'unknown', message: 'not started', sinceMs: 0 }
   }
 
@@ -132,6 +142,20 @@ export class ServerSide implements Component {
       metrics,
       tracer,
       log: this.#log,
+    })
+  }
+
+  /** A machine that DHCP gives another address is reached there without a restart. */
+  #followAddresses(identity: ServerIdentity, machine: Pick<FollowedMachine, 'look' | 'since'>): Periodic {
+    const log = this.#log
+    return followAddresses({
+      ...machine,
+      onReachable: async () => this.#api?.replaceTls(await ensureServerTls(identity)),
+      onAdvertised: async (address) => {
+        await this.#api?.advertise(address)
+        log.info('this machine has another address; the Service kubernetes names it', { address })
+      },
+      log,
     })
   }
 

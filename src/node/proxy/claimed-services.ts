@@ -10,7 +10,7 @@ import { claimKey, describeRefusedClaim, type RefusedClaim, ServiceClaims } from
 export interface ClaimedServicesParts {
   readonly state: NodeState
   readonly addresses: ClusterAddresses
-  /** Where this agent reaches the API server (`claimKey`), beside the endpoints of the Service kubernetes. */
+  /** Where this agent reaches the API servers at first (`claimKey`), beside the endpoints of the Service kubernetes. */
   readonly apiServers: ReadonlySet<string>
   /** Called with a Service when what it may not have differs from before. */
   readonly onRefused: (service: ObjectKey, refused: readonly RefusedClaim[]) => void
@@ -35,10 +35,12 @@ export class ClaimedServices implements Component, NodeState {
   #isReady = false
   #taking: Promise<void> | undefined
   #late = new Set<ObjectKey>()
+  #apiServers: ReadonlySet<string>
   #stops: (() => void)[] = []
 
   constructor(parts: ClaimedServicesParts) {
     this.#parts = parts
+    this.#apiServers = parts.apiServers
   }
 
   get revision(): number {
@@ -78,6 +80,12 @@ export class ClaimedServices implements Component, NodeState {
     this.#listeners.add(listener)
     if (this.#isReady) listener({ revision: this.revision, services: new Set(this.serviceKeys()) })
     return () => this.#listeners.delete(listener)
+  }
+
+  /** Takes other addresses of the API servers (`claimKey`). */
+  setApiServers(keys: ReadonlySet<string>): void {
+    this.#apiServers = keys
+    this.#onAddresses()
   }
 
   /** Every Service that may not have all it claims. */
@@ -150,12 +158,12 @@ export class ClaimedServices implements Component, NodeState {
   }
 
   #reserve(): ReadonlySet<ObjectKey> {
-    const { addresses, apiServers } = this.#parts
+    const { addresses } = this.#parts
     const keys = this.slicesOf(apiServerService).flatMap(({ endpoints, ports }) =>
       endpoints.flatMap(({ address }) => ports.map(({ protocol, port }) => claimKey(address, protocol, port))),
     )
     const { nodes, serviceCidrs } = addresses
-    return this.#claims.reserve({ nodes, serviceCidrs, apiServers: apiServers.union(new Set(keys)) })
+    return this.#claims.reserve({ nodes, serviceCidrs, apiServers: this.#apiServers.union(new Set(keys)) })
   }
 
   /** Whether the Service has other addresses than before. */

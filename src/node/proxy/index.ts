@@ -1,4 +1,4 @@
-export { ClaimedServices, summarizeRefusedClaims } from './claimed-services.ts'
+export { ClaimedServices, type ClaimedServicesParts, summarizeRefusedClaims } from './claimed-services.ts'
 export { ConntrackCleaner } from './conntrack-cleaner.ts'
 export type { FlowExplanation } from './explain-flow.ts'
 export type { ServiceExplanation } from './explain-service.ts'

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { openEtcdStore } from '../../../src/api/store/etcd/open-etcd-store.ts'
 import { parseIp } from '../../../src/model/ip.ts'
 import { silentLogger } from '../../../src/observe/logger.ts'
+import { ipOf } from '../../helpers/addresses.ts'
 import { startTestServer, type TestServer, take } from '../../helpers/api-server.ts'
 import { EtcdCluster, etcdLack } from '../../helpers/etcd.ts'
 import { FreezingProxy } from '../../helpers/freezing-proxy.ts'
@@ -102,6 +103,23 @@ describe('two API servers over one etcd', { skip: etcdLack ?? false }, () => {
       assert.deepEqual([got?.code, list?.body.items.length, patched?.code], [200, 1, 200])
     } finally {
       await behind.stop()
+    }
+  })
+
+  it('are endpoints of the kubernetes Service at the address that each has now', async () => {
+    const third = await startServer('192.0.2.5')
+    const read = async () => {
+      const { body } = await one.call('GET', '/api/v1/namespaces/default/endpoints/kubernetes')
+      return body.subsets[0].addresses.map(({ ip }: { ip: string }) => ip)
+    }
+    try {
+      assert.ok((await read()).includes('192.0.2.5'))
+      await third.advertise(ipOf('192.0.2.6'))
+      const moved = await read()
+      assert.ok(moved.includes('192.0.2.6') && !moved.includes('192.0.2.5'), moved.join())
+      assert.ok(moved.includes('192.0.2.1') && moved.includes('192.0.2.2'), moved.join())
+    } finally {
+      await third.stop()
     }
   })
 

@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openMemoryStore, type Store } from '../../../src/api/store/index.ts'
 import { silentLogger } from '../../../src/observe/index.ts'
+import { ipOf } from '../../helpers/addresses.ts'
 import { startTestServer, testToken } from '../../helpers/api-server.ts'
 import { findFreePort } from '../../helpers/free-port.ts'
 import { paths } from '../../helpers/manifests.ts'
@@ -27,6 +28,24 @@ test('the ConfigMap of the cluster DNS is made where there is none, and what it 
   await first.stop()
   await using second = await startTestServer({ store, corefile: '.:53 {\n}\n' })
   assert.deepEqual((await second.call('GET', path)).body.data, { Corefile: 'edited', other: 'x' })
+})
+
+test('a server that gets another address names it in the endpoints of the kubernetes Service and in discovery', async () => {
+  await using server = await startTestServer({ advertiseAddress: ipOf('192.0.2.1') })
+  const read = async () => {
+    const { body } = await server.call('GET', '/api/v1/namespaces/default/endpoints/kubernetes')
+    const slice = await server.call('GET', '/apis/discovery.k8s.io/v1/namespaces/default/endpointslices/kubernetes')
+    const versions = await server.call('GET', '/api')
+    return [
+      body.subsets[0].addresses,
+      slice.body.endpoints[0].addresses,
+      versions.body.serverAddressByClientCIDRs[0].serverAddress,
+    ]
+  }
+  const at = (ip: string) => [[{ ip }], [ip], `${ip}:${server.port}`]
+  assert.deepEqual(await read(), at('192.0.2.1'))
+  await server.advertise(ipOf('192.0.2.2'))
+  assert.deepEqual(await read(), at('192.0.2.2'))
 })
 
 test('a server without a Corefile makes no ConfigMap', async () => {

@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict'
-import { readdirSync, statSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { ServerSide } from '../../../../src/app/composition/compose-server.ts'
+import { createContext } from '../../../../src/app/context.ts'
+import { optionGroups } from '../../../../src/app/option-groups.ts'
+import { loadOptions } from '../../../../src/config/index.ts'
 import { findFreePort } from '../../../helpers/free-port.ts'
 import { httpGet } from '../../../helpers/http-get.ts'
 import { PlatnetServer } from '../../../helpers/platnet-server.ts'
@@ -37,6 +41,27 @@ test('health tells of each part, leaves out what is excluded, and asks one alone
   assert.equal((await get('/livez/nothing'))[0], 404)
   assert.ok(readdirSync(join(dataDir, 'pki')).includes('service-account.key'))
   assert.deepEqual(sharedModes(dataDir), {})
+})
+
+test('a server is not ready before its kubeconfigs are written', async (t) => {
+  const dataDir = join(makeTemporaryFolder(t), 'data')
+  const securePort = await findFreePort()
+  // What stands in the place of a kubeconfig keeps the server from writing it: its start fails once it serves.
+  mkdirSync(join(dataDir, 'admin.kubeconfig'), { recursive: true })
+  const flags = { dataDir, bindAddress: '127.0.0.1', securePort: String(securePort), components: 'api' }
+  const readOptions = async () => loadOptions(optionGroups, { command: 'server', flags })
+  const server = new ServerSide(await createContext(readOptions, {}, { fd: -1, write: () => true }))
+  t.after(() => server.stop({ signal: AbortSignal.timeout(10_000) }))
+  await assert.rejects(server.start())
+  const ca = readFileSync(join(dataDir, 'pki/ca.crt'), 'utf8')
+  const ask = async (path: string) => {
+    const { status, body } = await httpGet({ host: '127.0.0.1', port: securePort, ca, path })
+    return [status, body] as const
+  }
+  assert.equal((await ask('/readyz/ping'))[0], 200)
+  const [status, body] = await ask('/readyz?verbose')
+  assert.equal(status, 500)
+  assert.match(body, /^\[-\]server failed/m)
 })
 
 test('a server that was asked to stop is not ready at once, and serves on for its delay', async (t) => {

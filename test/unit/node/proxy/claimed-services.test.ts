@@ -133,4 +133,18 @@ describe('the Services as this node may serve them', () => {
     assert.deepEqual(refused(), ['203.0.113.9 api-server', '203.0.113.10 api-server'])
     await claimed.stop()
   })
+
+  test('lose an address that an API server takes, and get it back when that one has moved', async () => {
+    const { claimed, list } = fixture(0)
+    await claimed.start()
+    list(web)
+    await until('the Services are judged', () => claimed.synced)
+    const refused = () => [...claimed.refusals().keys()]
+    assert.deepEqual(refused(), [])
+    claimed.setApiServers(new Set(['192.0.2.9 TCP 80', '192.0.2.9 TCP 6443']))
+    assert.deepEqual(refused(), ['default/web'])
+    claimed.setApiServers(new Set(['203.0.113.9 TCP 6443']))
+    assert.deepEqual(refused(), [])
+    await claimed.stop()
+  })
 })
