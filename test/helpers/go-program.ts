@@ -5,7 +5,7 @@ import { resolve } from 'node:path'
 const sources = resolve(import.meta.dirname, '../conformance')
 const folder = resolve(import.meta.dirname, '../../.cache')
 const downloadTimeoutMs = 120_000
-const buildTimeoutMs = 480_000
+const buildTimeoutMs = 1_200_000
 
 type GoProgram = { readonly file: string } | { readonly lack: string }
 

@@ -22,7 +22,7 @@ export class DiscoveryDocuments {
   readonly #registry: Registry
   readonly #address: () => string | undefined
   readonly #pages = new Map<string, Page>()
-  /** What the pages were made of. */
+  /** The version and address of which the pages were made. */
   #source: { readonly version: number; readonly address: string | undefined } = { version: -1, address: undefined }
 
   /** Creates the documents; `address` returns where clients reach the server, undefined when that is unknown. */

@@ -7,11 +7,11 @@ import { followNodeAddress } from './node-address.ts'
 
 const intervalMs = 10_000
 
-/** What the addresses of this machine decide. */
+/** The addresses of this machine that certificates and endpoints depend on. */
 interface MachineAddresses {
   /** The address at which nodes reach this machine. */
   readonly advertised: Ip | undefined
-  /** Those that certificates must name. */
+  /** The addresses that certificates must name. */
   readonly reachable: readonly Ip[]
 }
 
@@ -23,7 +23,7 @@ export function machineLook(bindAddress: Ip): () => MachineAddresses {
 
 export interface FollowedMachine {
   readonly look: () => MachineAddresses
-  /** What the present certificate and endpoints were made of. */
+  /** The addresses of which the present certificate and endpoints were made. */
   readonly since: MachineAddresses
   /** Called before `onAdvertised` when the machine has an address that it did not have. */
   readonly onReachable: () => Promise<void>

@@ -6,7 +6,7 @@ import { churnUnderLoad } from '../../kernel/node/policy/churn.ts'
 const skip = skipReason('iptables-nft', 'ip6tables-nft', 'ipset', 'conntrack', 'perl')
 test('while labels and policies change for a minute, no packet passes that all states forbid, and none is lost that all allow', {
   skip,
-  timeout: 300_000,
+  timeout: 1_500_000,
 }, async () => {
   const { changes, allowed, denied, wrong } = await churnUnderLoad({ durationMs: 60_000, minChanges: 200, seed: 7 })
   assert.deepEqual(wrong, [])
@@ -19,7 +19,7 @@ test('while labels and policies change for a minute, no packet passes that all s
 // Watches of different kinds have no common order: what counts is every mixture of versions that were current while a packet was sent.
 test('the same holds by mixtures of states where one write takes several changes, or both the pods and the rules of a policy', {
   skip,
-  timeout: 300_000,
+  timeout: 1_500_000,
 }, async () => {
   const report = await churnUnderLoad({ durationMs: 30_000, minChanges: 200, seed: 7, isHasty: true })
   const { changes, allowed, denied, wrong } = report

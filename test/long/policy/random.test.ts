@@ -8,7 +8,7 @@ describe('2,000 sets of random policies, pods and namespaces', { concurrency: 2 
     const skip = skipReason(`iptables-${flavour}`, `ip6tables-${flavour}`, 'ipset', 'conntrack', 'perl')
     test(`evaluator, tracer and kernel agree about every packet (iptables-${flavour})`, {
       skip,
-      timeout: 580_000,
+      timeout: 1_700_000,
     }, async () => {
       const firstSeed = flavour === 'nft' ? 100_000 : 200_000
       const { allowed, denied } = await checkRandomPolicies({ flavour, sets: 1_000, flowsPerSet: 400, firstSeed })

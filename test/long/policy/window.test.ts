@@ -6,7 +6,7 @@ import { countFirstPackets } from '../../kernel/node/policy/window.ts'
 const skip = skipReason('iptables-nft', 'ip6tables-nft', 'ipset', 'conntrack', 'perl')
 test('of 200 pods that may not send and send from their first instruction, not one packet arrives', {
   skip,
-  timeout: 300_000,
+  timeout: 1_500_000,
 }, async () => {
   const { started, denied, allowed } = await countFirstPackets(200)
   assert.equal(started, 200)

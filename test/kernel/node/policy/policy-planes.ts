@@ -114,7 +114,7 @@ export class PlaneNode {
     const version = String(this.#marks + 1)
     const marker = wireService('marker', version, { ports: [{ port: 1 + (this.#marks % 60_000) }] })
     this.#nodeState.upsert('services', readObject('services', marker, dialect))
-    await this.#applied.waitUntilApplied('services', version, { signal: AbortSignal.timeout(20_000) })
+    await this.#applied.waitUntilApplied('services', version, { signal: AbortSignal.timeout(60_000) })
   }
 
   /** What the runtime does before it starts a pod: resolves when the gate lets the pod begin. */

@@ -4,7 +4,7 @@ import { ApiServerNames } from '../../../../src/app/composition/api-server-names
 import { silentLogger } from '../../../../src/observe/logger.ts'
 import { until } from '../../../helpers/until.ts'
 
-const scope = { signal: AbortSignal.timeout(600_000) }
+const scope = { signal: new AbortController().signal }
 
 function namesOf(
   access: { server: string; otherServers?: readonly string[] },

@@ -5,7 +5,7 @@ import { silentLogger } from '../../../../src/observe/logger.ts'
 import { ipOf } from '../../../helpers/addresses.ts'
 import { until } from '../../../helpers/until.ts'
 
-const scope = { signal: AbortSignal.timeout(600_000) }
+const scope = { signal: new AbortController().signal }
 const [before, after, bridge] = [ipOf('192.0.2.1'), ipOf('192.0.2.2'), ipOf('10.244.0.1')]
 
 function start() {
