@@ -89,7 +89,14 @@ export function addressBits(family: IpFamily): 32 | 128 {
   return family === 'IPv4' ? 32 : 128
 }
 
+/** The address as a number below 2 ** 32. */
+export function ipv4ToNumber(ip: Ip): number {
+  const [a = '', b = '', c = '', d = ''] = ip.split('.')
+  return ((Number(a) * 256 + Number(b)) * 256 + Number(c)) * 256 + Number(d)
+}
+
 export function ipToBigInt(ip: Ip): bigint {
+  if (ipFamily(ip) === 'IPv4') return BigInt(ipv4ToNumber(ip))
   return ipaddr
     .parse(ip)
     .toByteArray()
@@ -114,8 +121,15 @@ export function ipFromBytes(bytes: Buffer): Ip | undefined {
   return parseIp(bytes.toString('hex').replace(/....(?!$)/g, '$&:'))
 }
 
-/** Computes first address, last address and size of a network, for allocation. */
-export function cidrRange(cidr: Cidr): { family: IpFamily; first: bigint; last: bigint } {
+/** The addresses of a network, both ends included. */
+export interface CidrRange {
+  readonly family: IpFamily
+  readonly first: bigint
+  readonly last: bigint
+}
+
+/** Computes the first and the last address of a network. */
+export function cidrRange(cidr: Cidr): CidrRange {
   const slash = cidr.indexOf('/')
   const base = cidr.slice(0, slash) as Ip
   const family = ipFamily(base)
@@ -141,5 +155,10 @@ export function cidrContains(outer: Cidr, inner: Cidr): boolean {
 
 /** Tells whether any address lies in both networks. */
 export function cidrsOverlap(one: Cidr, other: Cidr): boolean {
-  return cidrContains(one, other) || cidrContains(other, one)
+  return rangesOverlap(cidrRange(one), cidrRange(other))
+}
+
+/** `cidrsOverlap` for networks that are compared with many others. */
+export function rangesOverlap(one: CidrRange, other: CidrRange): boolean {
+  return one.family === other.family && one.first <= other.last && other.first <= one.last
 }

@@ -1,4 +1,4 @@
-import { cidrRange, type Ip, ipFamily, ipToBigInt } from '../../model/ip.ts'
+import { cidrRange, type Ip, ipFamily, ipToBigInt, ipv4ToNumber } from '../../model/ip.ts'
 import type { IpBlock, NetworkPolicy, PodPeer, PolicyPort, PolicyRule } from '../../model/network-policy.ts'
 import type { Direction } from './verdict.ts'
 
@@ -52,9 +52,7 @@ function rangeOf(cidr: IpBlock['cidr']): AddressRange {
 }
 
 export function addressValue(address: Ip): AddressValue {
-  if (ipFamily(address) === 'IPv6') return ipToBigInt(address)
-  const [a = '', b = '', c = '', d = ''] = address.split('.')
-  return ((Number(a) * 256 + Number(b)) * 256 + Number(c)) * 256 + Number(d)
+  return ipFamily(address) === 'IPv6' ? ipToBigInt(address) : ipv4ToNumber(address)
 }
 
 export function blockHolds({ range, except }: CompiledBlock, value: AddressValue): boolean {

@@ -120,7 +120,8 @@ function byPreference(records: readonly DnsRecord[], prefer: readonly Cidr[]): r
     const found = prefer.findIndex((network) => cidrContains(network, hostCidr(addressText(data))))
     return found === -1 ? prefer.length : found
   }
-  return records.toSorted((a, b) => rank(a) - rank(b))
+  const ranked = records.map((record) => ({ record, rank: rank(record) }))
+  return ranked.toSorted((a, b) => a.rank - b.rank).map(({ record }) => record)
 }
 
 function isAddress(type: number): boolean {
