@@ -1,4 +1,4 @@
-import { bigIntToIp, type Cidr, cidrsOverlap, type Ip, ipFamily, ipToBigInt, parseIp } from './ip.ts'
+import { bigIntToIp, type Cidr, cidrRange, type Ip, ipFamily, ipToBigInt, parseIp, rangesOverlap } from './ip.ts'
 
 /** Reasons why a workload cannot have an address: the special-purpose registries of RFC 6890 that matter to routing. */
 export type SpecialKind = 'unspecified' | 'loopback' | 'link-local' | 'multicast' | 'broadcast' | 'metadata'
@@ -12,6 +12,10 @@ const networks: Readonly<Record<SpecialKind, readonly string[]>> = {
   // Metadata servers of cloud providers outside the link-local range: Alibaba, AWS (IPv6), Google (IPv6).
   metadata: ['100.100.100.200/32', 'fd00:ec2::254/128', 'fd20:ce::254/128'],
 }
+
+const ranges = (Object.keys(networks) as SpecialKind[]).flatMap((kind) =>
+  networks[kind].map((network) => ({ kind, range: cidrRange(network as Cidr) })),
+)
 
 const metadataAddresses = new Set(networks.metadata.map((text) => text.slice(0, text.indexOf('/'))))
 
@@ -31,8 +35,8 @@ export function parseWorkloadIp(text: string): Ip | undefined {
 
 /** Returns the first special kind that a network overlaps; `0.0.0.0/0` overlaps several. Undefined for ordinary unicast. */
 export function specialKindIn(cidr: Cidr): SpecialKind | undefined {
-  const kinds = Object.keys(networks) as SpecialKind[]
-  return kinds.find((kind) => networks[kind].some((network) => cidrsOverlap(network as Cidr, cidr)))
+  const asked = cidrRange(cidr)
+  return ranges.find(({ range }) => rangesOverlap(range, asked))?.kind
 }
 
 /** Describes a kind for messages: `loopback (127.0.0.0/8, ::1/128)`. */

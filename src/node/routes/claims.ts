@@ -51,7 +51,11 @@ export function settleClaims(nodes: Iterable<NetworkNode>, settings: ClaimSettin
   const byAge = [...nodes].toSorted(byAgeThenUid)
   const own = byAge.find(({ name }) => name === settings.nodeName)
   const ownCidrs = own?.podCidrs.filter((cidr) => judgeNetwork(cidr, settings) === undefined) ?? []
-  const held = new DisjointNetworks()
+  const others = {
+    ownCidrs,
+    held: new DisjointNetworks(),
+    localRoutes: DisjointNetworks.outermost(settings.localRoutes),
+  }
   const refused: RefusedClaim[] = []
 
   function sift<Claim extends Cidr | Ip>(
@@ -69,10 +73,9 @@ export function settleClaims(nodes: Iterable<NetworkNode>, settings: ClaimSettin
   const settled = byAge.map((node) => {
     const isOwn = node.name === settings.nodeName
     const podCidrs = sift(node, node.podCidrs, (cidr) => {
-      const verdict =
-        judgeNetwork(cidr, settings) ?? (isOwn ? undefined : judgeBeside(cidr, { ownCidrs, held, settings }))
+      const verdict = judgeNetwork(cidr, settings) ?? (isOwn ? undefined : judgeBeside(cidr, others))
       // This node's own network is kept apart: an older Node's claim to it must not take it from here.
-      if (verdict === undefined && !isOwn) held.add(cidr, node.name)
+      if (verdict === undefined && !isOwn) others.held.add(cidr, node.name)
       return verdict
     })
     const ips = sift(node, node.ips, (ip) => judgeAddress(ip, settings) ?? (isOwn ? undefined : judgeGateway(ip, own)))
@@ -99,16 +102,16 @@ interface Others {
   readonly ownCidrs: readonly Cidr[]
   /** Claims of older other Nodes. */
   readonly held: DisjointNetworks
-  readonly settings: ClaimSettings
+  readonly localRoutes: DisjointNetworks
 }
 
-function judgeBeside(cidr: Cidr, { ownCidrs, held, settings }: Others): Verdict {
+function judgeBeside(cidr: Cidr, { ownCidrs, held, localRoutes }: Others): Verdict {
   const own = ownCidrs.find((each) => cidrsOverlap(each, cidr))
   if (own !== undefined) return { reason: 'overlaps-own-network', with: own }
   const holder = held.holderOf(cidr)
   if (holder !== undefined) return { reason: 'overlaps-older-node', with: `node ${holder}` }
-  const route = settings.localRoutes.find((each) => cidrsOverlap(each, cidr))
-  return route && { reason: 'overlaps-local-route', with: route }
+  const route = localRoutes.holderOf(cidr)
+  return route === undefined ? undefined : { reason: 'overlaps-local-route', with: route }
 }
 
 function judgeAddress(ip: Ip, { clusterCidrs }: ClaimSettings): Verdict {

@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import { ExecError, type Run, runProgram } from '../../host/index.ts'
 import type { Json } from '../../model/api-object.ts'
-import { type Cidr, hostCidr, type Ip, type IpFamily, ipFamily, parseCidr, parseIp } from '../../model/ip.ts'
+import { type Cidr, hostCidr, type Ip, type IpFamily, ipFamily } from '../../model/ip.ts'
+import { compareRoutes, type PresentRoute, parseDestination, routeSchema } from './compare-routes.ts'
 import { masqueradeTableName, type PodRoute, type RoutePlan, type VxlanDevice, vxlanName } from './plan.ts'
 
 /** Marks our routes (rtnetlink(7), rtm_protocol): a number that no known program uses. */
@@ -10,14 +11,6 @@ const timeoutMs = 10_000
 
 const families: readonly IpFamily[] = ['IPv4', 'IPv6']
 
-const routeSchema = z.array(
-  z.object({
-    dst: z.string(),
-    gateway: z.string().optional(),
-    dev: z.string().optional(),
-    protocol: z.string().optional(),
-  }),
-)
 const neighbourSchema = z.array(z.object({ dst: z.string(), lladdr: z.string().optional() }))
 const deviceSchema = z.array(
   z.object({
@@ -45,8 +38,7 @@ export async function applyRoutes(
   for (const family of families) {
     const wanted = plan.routes.filter(({ destination }) => ipFamily(destination) === family)
     const present = await listRoutes(family, ['proto', protocol], run)
-    const missing = wanted.filter((route) => !present.some((each) => isSame(each, route)))
-    const stale = present.filter((each) => !wanted.some((route) => isSame(each, route)))
+    const { missing, stale } = compareRoutes(present, wanted)
     const lines = [
       ...stale.map((route) => `route del ${describePresent(route)} proto ${protocol}`),
       ...missing.map((route) => `route add ${describeRoute(route)} proto ${protocol}`),
@@ -124,14 +116,16 @@ async function replaceForwarding({ name, peers }: VxlanDevice, run: Run): Promis
   const entries = stdout.split('\n').flatMap((line) => /^(\S+) dst (\S+) /.exec(line)?.slice(1, 3).join(' ') ?? [])
   const present = new Set(entries)
   const wanted = new Set(peers.map(({ mac, outer }) => `${mac} ${outer as Ip}`))
-  for (const entry of present.difference(wanted)) {
+  const change = (verb: 'delete' | 'replace', entry: string) => {
     const [mac = '', outer = ''] = entry.split(' ')
-    await run('bridge', ['fdb', 'delete', mac, 'dev', name, 'dst', outer], { timeoutMs })
+    return `fdb ${verb} ${mac} dev ${name} dst ${outer}`
   }
-  for (const entry of wanted.difference(present)) {
-    const [mac = '', outer = ''] = entry.split(' ')
-    await run('bridge', ['fdb', 'replace', mac, 'dev', name, 'dst', outer], { timeoutMs })
-  }
+  const lines = [
+    ...Array.from(present.difference(wanted), (entry) => change('delete', entry)),
+    ...Array.from(wanted.difference(present), (entry) => change('replace', entry)),
+  ]
+  if (lines.length === 0) return
+  await run('bridge', ['-force', '-batch', '-'], { input: `${lines.join('\n')}\n`, timeoutMs })
 }
 
 async function isDevice({ name, id, local, mac, port }: VxlanDevice, run: Run): Promise<boolean> {
@@ -150,8 +144,6 @@ function removeDevice(run: Run): Promise<boolean> {
   return succeeds(run, 'ip', ['link', 'delete', vxlanName])
 }
 
-type PresentRoute = z.output<typeof routeSchema>[number]
-
 /** Parses routes of the main table. */
 async function listRoutes(family: IpFamily, selector: readonly string[], run: Run): Promise<readonly PresentRoute[]> {
   return routeSchema.parse(await readJson(['-N', family === 'IPv4' ? '-4' : '-6', 'route', 'show', ...selector], run))
@@ -167,17 +159,6 @@ async function runBatch(family: IpFamily | undefined, lines: readonly string[], 
   const which = family === undefined ? [] : [family === 'IPv4' ? '-4' : '-6']
   // One route that cannot be does not keep the others from being made; the exit code tells all the same.
   await run('ip', [...which, '-force', '-batch', '-'], { input: `${lines.join('\n')}\n`, timeoutMs })
-}
-
-function isSame(present: PresentRoute, { destination, via, device }: PodRoute): boolean {
-  const isThere = parseDestination(present.dst) === destination && present.gateway === via
-  return isThere && (device === undefined || present.dev === device)
-}
-
-/** `ip` prints the network of one address without its length. */
-function parseDestination(dst: string): Cidr | undefined {
-  const ip = parseIp(dst)
-  return ip === undefined ? parseCidr(dst) : hostCidr(ip)
 }
 
 function describePresent({ dst, gateway, dev }: PresentRoute): string {

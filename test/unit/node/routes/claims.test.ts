@@ -6,6 +6,7 @@ import { cidrContains, cidrsOverlap } from '../../../../src/model/ip.ts'
 import { type ClaimSettings, settleClaims } from '../../../../src/node/routes/claims.ts'
 import type { NetworkNode } from '../../../../src/node/routes/plan.ts'
 import { cidrOf, ipOf } from '../../../helpers/addresses.ts'
+import { assertLinear } from '../../../helpers/growth.ts'
 
 const settings: ClaimSettings = {
   nodeName: 'own',
@@ -149,4 +150,24 @@ describe('an address that a Node claims', () => {
       )
     })
   }
+})
+
+test('thousands of nodes beside thousands of local routes are settled in time proportional to their number', () => {
+  const each = (index: number) => `10.${index >> 8}.${index & 255}`
+  const nodes = Array.from({ length: 4_000 }, (_, index) => node(`n${index}`, index, [`${each(index)}.0/24`]))
+  const routes = Array.from({ length: 4_000 }, (_, index) => cidrOf(`10.200.${index >> 8}.${index & 255}/32`))
+  assertLinear('nodes and routes', 1_000, (count) => {
+    const localRoutes = routes.slice(0, count)
+    const wide = { nodeName: 'own', clusterCidrs: [cidrOf('10.0.0.0/8')], serviceCidrs: [], localRoutes }
+    assert.deepEqual(settleClaims(nodes.slice(0, count), wide).refused, [])
+  })
+})
+
+test('a route inside another one is named by the outer one', () => {
+  const localRoutes = [cidrOf('10.244.50.8/32'), cidrOf('10.244.50.0/24')]
+  const { refused } = settleClaims([own, node('b', 9, ['10.244.50.0/25'])], { ...settings, localRoutes })
+  assert.deepEqual(
+    refused.map(({ reason, with: other }) => [reason, other]),
+    [['overlaps-local-route', '10.244.50.0/24']],
+  )
 })
