@@ -35,13 +35,8 @@ const network2 = { focus: network, skip: notHere }
 /** Tests of webhooks and aggregation, which `platnet server` does not have (docs/differences.md). */
 const noWebhooks = 'webhook|Webhook|Aggregator|aggregat|CustomResourceFieldSelectors'
 
-/** Tests of kinds that `platnet server` does not serve, with the reason in docs/differences.md. */
-const notServed = [
-  'API priority and fairness',
-  'ValidatingAdmissionPolicy',
-  // Reads /apis/admissionregistration.k8s.io/v1.
-  'locate the groupVersion and a resource within each APIGroup',
-].join('|')
+/** The tests of kinds that `platnet server` does not serve, with the reason in docs/differences.md. */
+const notServed = 'API priority and fairness'
 
 /** Waits ten minutes for a continue token to expire; here it stays good for the newest 10,000 revisions. */
 const longHistory = 'continue listing from the last key if the original version has been compacted away'
@@ -50,7 +45,7 @@ const longHistory = 'continue listing from the last key if the original version 
 const beyondReach = [
   String.raw`\[Conformance\]`,
   'private image|cloud load-balancer|Feature:(StatefulUpgrade|BoundServiceAccountTokenVolume)',
-  'ValidatingAdmissionPolicy|v1alpha1|v1beta1|Slow',
+  'v1alpha1|v1beta1|Slow',
 ].join('|')
 
 /** Tests of the API that wait for a running container or for two nodes. */

@@ -3,6 +3,7 @@ import type { PortRange } from './allocation/pools.ts'
 import { createServiceAllocator } from './allocation/service-allocator.ts'
 import { guardIpAddress, guardServiceCidr } from './allocation/service-ranges.ts'
 import { customResourceDefinitions } from './custom/custom-resource-definitions.ts'
+import { admissionPolicies } from './resources/admission/admission-policies.ts'
 import { cronJobs } from './resources/batch/cron-jobs.ts'
 import { jobs } from './resources/batch/jobs.ts'
 import { signingRequests } from './resources/certificates/signing-requests.ts'
@@ -128,5 +129,6 @@ function kubernetesKinds({ dialect, now }: BuiltInOptions): readonly Resource[] 
     volumeAttachments(dialect),
     signingRequests(dialect, now),
     runtimeClasses(dialect),
+    ...admissionPolicies(dialect),
   ]
 }

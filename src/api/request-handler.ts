@@ -12,6 +12,7 @@ import type { Authorizer } from './access/authorizer.ts'
 import { effectiveUser } from './access/impersonate.ts'
 import type { RoleIndex } from './access/role-index.ts'
 import type { AdmissionSteps } from './admission/admission-request.ts'
+import { policyPlural } from './admission/policies/policy-index.ts'
 import { BackendError } from './connect/backend.ts'
 import type { Connector, ConnectRequest } from './connect/connector.ts'
 import { assertTimeout, parseListOptions } from './decode/query.ts'
@@ -88,7 +89,9 @@ export class RequestHandler {
     })
     this.#admission = {
       ...parts,
+      registry: parts.context.registry,
       readNode: (name) => readDocument(parts.context.store, { plural: 'nodes' }, undefined, name),
+      readPolicy: (name) => readDocument(parts.context.store, { plural: policyPlural }, undefined, name),
     }
     this.#pages = new Pages(parts)
   }

@@ -24,6 +24,9 @@ import type { RoleIndex } from './access/role-index.ts'
 import { serviceAccountTokens } from './access/service-account-tokens.ts'
 import { storedTokens } from './access/stored-tokens.ts'
 import { createTokenIssuer } from './access/token-issuer.ts'
+import type { AdmissionSteps } from './admission/admission-request.ts'
+import { PolicyIndex, policyPlural } from './admission/policies/policy-index.ts'
+import { validatingPolicies } from './admission/policies/validate-by-policies.ts'
 import type { PortRange } from './allocation/pools.ts'
 import { advertise } from './bootstrap/advertise.ts'
 import { ensureBootstrapRoles } from './bootstrap/ensure-bootstrap-roles.ts'
@@ -35,6 +38,7 @@ import { createRegistry } from './create-registry.ts'
 import { CustomResources } from './custom/custom-resources.ts'
 import { YamlThread } from './decode/yaml-thread.ts'
 import { type ApiLimits, defaultLimits } from './limits.ts'
+import { PolicyStatus } from './policy-status.ts'
 import { RequestHandler } from './request-handler.ts'
 import type { Store } from './store/index.ts'
 import { findAgents } from './usage/agent-addresses.ts'
@@ -102,6 +106,8 @@ export class ApiServer implements Component {
   readonly #connector: Connector
   readonly #access: Access
   readonly #customResources: CustomResources
+  readonly #policies = new PolicyIndex()
+  readonly #policyStatus: PolicyStatus | undefined
   readonly #ready = Promise.withResolvers<void>()
   readonly #listener: ReturnType<typeof httpsListener>
   #endpoints: ServerEndpoints | undefined
@@ -117,6 +123,7 @@ export class ApiServer implements Component {
     this.#access = createAccess(options, this.#context)
     for (const kind of reviewKinds({ dialect: options.dialect, ...this.#access })) this.#context.registry.add(kind)
     this.#customResources = createCustomResources(options, this.#context)
+    this.#policyStatus = createPolicyStatus(options, this.#context)
     this.#listener = createListener(options, this.#createHandler(), this.#ready.promise)
   }
 
@@ -133,6 +140,8 @@ export class ApiServer implements Component {
     for (const authorizer of this.#access.authorizers) await authorizer.start()
     await ensureBootstrapRoles(this.#context, this.#options.dialect)
     await this.#customResources.start()
+    await this.#policies.start(this.#options.store)
+    await this.#policyStatus?.start()
     await this.#listener.start()
     await this.#createFirstObjects()
     this.#ready.resolve()
@@ -172,6 +181,8 @@ export class ApiServer implements Component {
     this.#yaml.stop()
     await this.#usage?.stop()
     await this.#customResources.stop(scope)
+    this.#policies.stop()
+    await this.#policyStatus?.stop(scope)
     for (const authorizer of this.#access.authorizers) authorizer.stop()
   }
 
@@ -184,6 +195,14 @@ export class ApiServer implements Component {
     this.#listener.replaceTls(tls)
   }
 
+  #admissionSteps(): AdmissionSteps {
+    const { store, log } = this.#options
+    const { registry } = this.#context
+    const { authorizers } = this.#access
+    const parts = { index: this.#policies, store, registry, authorizers, log: log.child('policies') }
+    return { mutating: [], validating: [validatingPolicies(parts)] }
+  }
+
   #createHandler(): RequestHandler {
     const { components, admissionPlugins = [], metrics, tracer, log } = this.#options
     const { authenticateToken, authorizers, roles } = this.#access
@@ -194,7 +213,7 @@ export class ApiServer implements Component {
       authorizers,
       roles,
       admissionPlugins: new Set(admissionPlugins),
-      admissionSteps: { mutating: [], validating: [] },
+      admissionSteps: this.#admissionSteps(),
       watches: this.#watches,
       connector: this.#connector,
       limits: this.#options.limits ?? defaultLimits,
@@ -267,6 +286,13 @@ function createAccess(options: ApiServerOptions, { tokenIssuer, now }: VerbConte
 function createCustomResources({ dialect, log }: ApiServerOptions, context: VerbContext): CustomResources {
   const backoff = new Backoff({ baseMs: 100, maxMs: 10_000 })
   return new CustomResources({ context, dialect, backoff, log: log.child('custom') })
+}
+
+/** Returns the writer of policies' status; undefined in a dialect that has no policies. */
+function createPolicyStatus({ dialect, log }: ApiServerOptions, context: VerbContext): PolicyStatus | undefined {
+  const resource = context.registry.find(dialect.groups.admissionregistration, 'v1', policyPlural)
+  const backoff = new Backoff({ baseMs: 100, maxMs: 10_000 })
+  return resource && new PolicyStatus({ context, resource, backoff, log: log.child('policies') })
 }
 
 function createListener(options: ApiServerOptions, handler: RequestHandler, ready: Promise<void>) {

@@ -20,7 +20,7 @@ export type StatusReason =
   | 'Timeout'
 
 interface StatusCause {
-  readonly reason: string
+  readonly reason?: string
   readonly message: string
   readonly field?: string
 }

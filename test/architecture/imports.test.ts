@@ -77,7 +77,7 @@ const orderWithin: Readonly<Record<string, FolderOrder>> = {
     'connect',
     'options.ts shares verbs',
     'bootstrap custom watch',
-    'create-registry.ts metrics.ts pages.ts request-span.ts',
+    'create-registry.ts metrics.ts pages.ts policy-status.ts request-span.ts',
     'request-handler.ts',
     'server.ts',
     'index.ts',

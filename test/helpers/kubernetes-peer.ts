@@ -15,7 +15,12 @@ export function lackOfPeer(): string | undefined {
 
 export interface Peer extends AsyncDisposable {
   readonly access: AdminAccess
-  call(method: string, path: string, body?: unknown, contentType?: string): Promise<Pick<Reply, 'code' | 'body'>>
+  call(
+    method: string,
+    path: string,
+    body?: unknown,
+    contentType?: string,
+  ): Promise<Pick<Reply, 'code' | 'headers' | 'body'>>
   /** A GET with an Accept header, and all of its answer. */
   read(path: string, accept: string): Promise<Pick<Reply, 'code' | 'headers' | 'bytes'>>
   /** A body as it stands, and all of the answer, in JSON. */
@@ -43,7 +48,11 @@ export async function startPeer(serviceRange?: string): Promise<Peer> {
       const response = await send({ method, path, headers }, text)
       const bytes = await buffer(response)
       const isJson = response.headers['content-type']?.startsWith('application/json') === true
-      return { code: response.statusCode ?? 0, body: isJson ? JSON.parse(bytes.toString()) : undefined }
+      return {
+        code: response.statusCode ?? 0,
+        headers: response.headers,
+        body: isJson ? JSON.parse(bytes.toString()) : undefined,
+      }
     },
     read: async (path, accept) => readAll(await send({ method: 'GET', path, headers: { accept } })),
     send: async (method, path, body, type) => {

@@ -2,12 +2,14 @@ import type { Dialect } from '../../model/dialect.ts'
 import type { ApiDocument } from '../document.ts'
 import type { User } from '../identity.ts'
 import type { Admit } from '../request/request.ts'
+import type { Registry } from '../resources/registry.ts'
 import type { Attributes } from './attributes.ts'
 import { authorize } from './authorize.ts'
 import type { Authorizer } from './authorizer.ts'
 import { assertNoNewExternalIps } from './deny-external-ips.ts'
 import { nodeNameOf } from './node-identity.ts'
 import { assertNodeMay } from './node-restriction.ts'
+import { assertMayReadParams } from './param-access.ts'
 import { assertMayGrant } from './role-escalation.ts'
 import type { RoleIndex } from './role-index.ts'
 import { assertMaySign } from './signer-access.ts'
@@ -25,11 +27,14 @@ export interface AdmissionParts {
   /** The plugins of `admissionPlugins` that the operator enabled. */
   readonly admissionPlugins: ReadonlySet<string>
   readonly readNode: (name: string) => Promise<ApiDocument | undefined>
+  readonly readPolicy: (name: string) => Promise<ApiDocument | undefined>
+  readonly registry: Registry
 }
 
 /**
  * Returns the checks that need the object itself: which fields a node may set, that a role grants no more than its
- * writer holds, and for which signers a user may decide about certificate requests.
+ * writer holds, for which signers a user may decide about certificate requests, and whether the writer of an admission
+ * policy may read its parameters.
  */
 export function admissionFor(user: User, attributes: Attributes, parts: AdmissionParts): Admit {
   const { roles, dialect, readNode } = parts
@@ -42,5 +47,6 @@ export function admissionFor(user: User, attributes: Attributes, parts: Admissio
     if (node !== undefined) await assertNodeMay(node, change, { dialect, verb: attributes.verb, readNode })
     if (roles !== undefined) assertMayGrant(user, roles, dialect.groups.rbac, change)
     assertMaySign(user, parts.authorizers, dialect, change)
+    await assertMayReadParams(user, change, parts)
   }
 }

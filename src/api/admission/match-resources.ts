@@ -40,10 +40,22 @@ function parsedOnce(entry: StoredEntry): ApiDocument {
   return document
 }
 
+interface ByPrefix {
+  readonly version: number
+  readonly resources: ReadonlyMap<string, readonly Resource[]>
+}
+
+/** The resources of a registry by their place in the store, while the registry does not change. */
+const byPrefix = new WeakMap<Registry, ByPrefix>()
+
 /** Returns the other resources under which the objects of a resource are served. */
 function equivalentsOf(resource: Resource, registry: Registry): readonly Resource[] {
-  const prefix = collectionPrefix(resource, undefined)
-  return registry.all().filter((each) => each !== resource && collectionPrefix(each, undefined) === prefix)
+  const { version } = registry
+  const prefixOf = (each: Resource) => collectionPrefix(each, undefined)
+  const known = byPrefix.get(registry)
+  const current = known?.version === version ? known : { version, resources: Map.groupBy(registry.all(), prefixOf) }
+  byPrefix.set(registry, current)
+  return current.resources.get(prefixOf(resource))?.filter((each) => each !== resource) ?? []
 }
 
 /**

@@ -181,6 +181,11 @@ const controllers: Readonly<Record<string, readonly Row[]>> = {
   ],
   'ttl-after-finished-controller': [['batch', 'jobs', 'delete,get,list,watch'], events],
   'ttl-controller': [['core', 'nodes', 'list,patch,update,watch'], events],
+  'validatingadmissionpolicy-status-controller': [
+    ['admissionregistration', 'validatingadmissionpolicies', read],
+    ['admissionregistration', 'validatingadmissionpolicies/status', 'get,patch,update'],
+    events,
+  ],
   'volumeattributesclass-protection-controller': [
     ['core', 'persistentvolumeclaims,persistentvolumes', read],
     ['storage', 'volumeattributesclasses', `${read},update`],

@@ -5,6 +5,23 @@ const inDefault = '/namespaces/default'
 const metadata = { name: 'full', labels: { a: 'b' }, annotations: { c: 'd' } }
 const time = '2026-01-01T00:00:00Z'
 
+const matchedByPolicy = {
+  namespaceSelector: { matchLabels: { a: 'b' } },
+  objectSelector: { matchLabels: { a: 'b' } },
+  resourceRules: [
+    {
+      resourceNames: ['a'],
+      operations: ['CREATE'],
+      apiGroups: ['apps'],
+      apiVersions: ['v1'],
+      resources: ['deployments'],
+      scope: 'Namespaced',
+    },
+  ],
+  excludeResourceRules: [{ operations: ['*'], apiGroups: [''], apiVersions: ['*'], resources: ['pods/*'], scope: '*' }],
+  matchPolicy: 'Exact',
+}
+
 /** Jobs, and the kinds that bound what others may do. */
 export const fullPolicies: readonly FullObject[] = [
   {
@@ -213,6 +230,42 @@ export const fullPolicies: readonly FullObject[] = [
       conditions: [
         { type: 'Failed', status: 'True', reason: 'R', message: 'm', lastUpdateTime: time, lastTransitionTime: time },
       ],
+    },
+  },
+  {
+    kind: 'ValidatingAdmissionPolicy',
+    path: '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies',
+    body: {
+      metadata,
+      spec: {
+        paramKind: { apiVersion: 'v1', kind: 'ConfigMap' },
+        matchConstraints: matchedByPolicy,
+        matchConditions: [{ name: 'a', expression: 'true' }],
+        variables: [{ name: 'a', expression: '1' }],
+        validations: [{ expression: 'variables.a == 1', message: 'm', messageExpression: "'m'", reason: 'Forbidden' }],
+        failurePolicy: 'Ignore',
+        auditAnnotations: [{ key: 'a', valueExpression: "'b'" }],
+      },
+    },
+    status: {
+      observedGeneration: 1,
+      typeChecking: { expressionWarnings: [{ fieldRef: 'spec.validations[0].expression', warning: 'w' }] },
+      conditions: [
+        { type: 'A', status: 'True', reason: 'R', message: 'm', lastTransitionTime: time, observedGeneration: 1 },
+      ],
+    },
+  },
+  {
+    kind: 'ValidatingAdmissionPolicyBinding',
+    path: '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings',
+    body: {
+      metadata,
+      spec: {
+        policyName: 'gone',
+        paramRef: { name: 'a', namespace: 'default', parameterNotFoundAction: 'Allow' },
+        matchResources: matchedByPolicy,
+        validationActions: ['Warn', 'Audit'],
+      },
     },
   },
 ]

@@ -1,3 +1,4 @@
+import { admissionPolicyCases, policyBindingCases } from './admission-policy-cases.ts'
 import { autoscalerCases, autoscalerV1Cases } from './autoscaler-cases.ts'
 import { coreCases } from './core-cases.ts'
 import { cronJobCases } from './cron-job-cases.ts'
@@ -25,6 +26,8 @@ import type { KindCases } from './write-case.ts'
 /** The built-in kinds; Pods and workloads have tables of their own. */
 export const kindCases: readonly KindCases[] = [
   ...coreCases,
+  admissionPolicyCases,
+  policyBindingCases,
   ingressCases,
   ingressClassCases,
   networkPolicyCases,

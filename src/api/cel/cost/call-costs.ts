@@ -77,6 +77,11 @@ function sets(factor: number): CallCost {
 const madeList = (size: number) => Math.trunc(size) + 11
 const resultSize: CallCost = (_, result) => madeList(sizeOf(result))
 
+/** Returns the cost of parsing a selector; Kubernetes expects a requirement in each two characters. */
+function selectorCost(length: number): number {
+  return 10 + Math.ceil(length * perCharacter) + Math.ceil(Math.ceil(length * 0.5) * 50)
+}
+
 function selfCompared(list: Value | undefined): number {
   const size = sizeOf(list)
   const first = list instanceof ListValue && size > 0 ? list.at(0) : undefined
@@ -105,6 +110,9 @@ const byName: Readonly<Record<string, CallCost>> = {
   '_!=_': overSmaller,
   sort: ([list]) => selfCompared(list),
   '@sortByAssociatedKeys': ([, keys]) => selfCompared(keys),
+  // Two questions about permissions are the most that one expression can ask.
+  check: () => 350_000,
+  ...named('fieldSelector labelSelector', ([, selector]) => selectorCost(sizeOf(selector))),
   ...named('masked prefixLength family isUnspecified isLoopback isLinkLocalMulticast isLinkLocalUnicast', constant),
 }
 

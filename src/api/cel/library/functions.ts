@@ -1,4 +1,5 @@
 import { addressFunctions } from './addresses.ts'
+import { authorizerFunctions } from './authorizer.ts'
 import { conversionFunctions, sharedConversions } from './conversions.ts'
 import { declareFunctions } from './declarations.ts'
 import { formatFunctions } from './formats.ts'
@@ -25,6 +26,7 @@ const functions = [
   ...urlFunctions,
   ...formatFunctions,
   ...addressFunctions,
+  ...authorizerFunctions,
 ]
 
 /** The functions that Kubernetes 1.34 accepts in new rules. */

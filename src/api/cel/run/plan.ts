@@ -1,7 +1,15 @@
 import type { CheckedExpr, ResolvedCall } from '../check/checker.ts'
 import { costOfCall } from '../cost/call-costs.ts'
 import { patternProblem } from '../library/patterns.ts'
-import type { CallExpr, Expr, FoldExpr, ListExpr, MapExpr, SelectExpr } from '../syntax/expr.ts'
+import {
+  type CallExpr,
+  type Expr,
+  type FoldExpr,
+  type ListExpr,
+  type MapExpr,
+  qualifiedName,
+  type SelectExpr,
+} from '../syntax/expr.ts'
 import { areEqual } from '../values/equality.ts'
 import { GrowingList, ItemList } from '../values/lists.ts'
 import { EntryMap } from '../values/maps.ts'
@@ -108,7 +116,12 @@ class Planner {
     return planned.attribute ?? { base: planned.run, qualifiers: [], cost: 1 }
   }
 
-  #select({ operand, field, isTest }: SelectExpr): Planned {
+  #select(expr: SelectExpr): Planned {
+    const { operand, field, isTest } = expr
+    // A variable can have a name with dots: `authorizer.requestResource`.
+    const name = qualifiedName(expr)
+    if (name !== undefined && this.#scope.some((variable) => variable.name === name))
+      return attribute(this.#variable(name))
     const start = this.#start(operand)
     const way = extend(start, { isOptional: false, isTest, key: () => field })
     return isTest ? presence(way) : attribute(way)

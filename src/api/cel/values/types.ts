@@ -83,6 +83,9 @@ const namedTypes: ReadonlyMap<string, CelType> = new Map(
   [
     ...['net.IP', 'net.CIDR'].map((name) => new CelType('opaque', name)),
     ...['Quantity', 'Semver', 'URL', 'NamedFormat'].map((name) => new CelType('struct', `kubernetes.${name}`)),
+    ...['Authorizer', 'PathCheck', 'GroupCheck', 'ResourceCheck', 'Decision'].map(
+      (name) => new CelType('struct', `kubernetes.authorization.${name}`),
+    ),
   ].map((type) => [type.name, type]),
 )
 

@@ -23,7 +23,7 @@ class UntypedList extends JsonList {
   }
 }
 
-const parts: Parts = { read: readJson, nativeOf: (value) => value }
+const parts: Parts = { read: (value) => readUntyped(value as Json), nativeOf: (value) => value }
 
 /** Returns a value of an object without its schema: Kubernetes reads the content of an optional that way. */
 export function untyped(value: Value): Value {
@@ -31,10 +31,11 @@ export function untyped(value: Value): Value {
   return value instanceof JsonList ? new UntypedList(value.elements, {}, parts) : value
 }
 
-function readJson(value: unknown): Value {
+/** Reads JSON without a schema: whole numbers are integers, objects are maps. */
+export function readUntyped(value: Json): Value {
   if (Array.isArray(value)) return new UntypedList(value, {}, parts)
-  if (isJsonObject(value as Json)) return new UntypedMap(value as Readonly<Record<string, Json>>, {}, parts)
-  const number = numberOf(value as Json)
+  if (isJsonObject(value)) return new UntypedMap(value, {}, parts)
+  const number = numberOf(value)
   if (number !== undefined) return Number.isInteger(number) ? BigInt(number) : number
   return value as Value
 }
