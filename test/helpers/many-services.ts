@@ -67,11 +67,18 @@ export class AgentOfMany {
       await this.#cluster.run(process.execPath, ...command, ...range)
     }
     await this.#cluster.run('kill', '-CONT', pid)
-    await this.untilWritten((await this.addressesOf([count - 1]))[0] ?? '')
+    const indexes = Array.from({ length: count }, (_, index) => index)
+    const wanted = [...(await this.addressesOf()), ...indexes.map(endpointOf)]
+    await untilAsync('all Services have rules', async () => this.#hasAll(wanted), deadlineMs)
   }
 
-  /** The cluster addresses of these Services. */
-  async addressesOf(indexes: readonly number[]): Promise<readonly string[]> {
+  async #hasAll(addresses: readonly string[]): Promise<boolean> {
+    const written = new Set((await this.readText()).match(/\b10(?:\.\d+){3}\b/g))
+    return addresses.every((address) => written.has(address))
+  }
+
+  /** The cluster addresses of these Services `many-INDEX`; of all of the namespace where none is named. */
+  async addressesOf(indexes: readonly number[] = []): Promise<readonly string[]> {
     const names = indexes.map((index) => `many-${index}`)
     const lines = await this.#cluster.kubectl('get', 'services', ...names, '-o', 'jsonpath={..spec.clusterIP}')
     return lines.trim().split(' ')
