@@ -1,6 +1,6 @@
 import type { Json } from '../../model/api-object.ts'
-import { matchesLabels, readLabelSelector } from '../../model/selector.ts'
-import { type ApiDocument, listAt, textAt, valueAt } from '../document.ts'
+import { type LabelSelector, matchesLabels, readLabelSelector } from '../../model/selector.ts'
+import { type ApiDocument, isJsonObject, listAt, textAt, valueAt } from '../document.ts'
 import { collectionPrefix } from '../resources/keys.ts'
 import type { Registry } from '../resources/registry.ts'
 import { apiVersionOf, type Resource } from '../resources/resource.ts'
@@ -87,13 +87,25 @@ function selectsObject(
 }
 
 function selects(selector: Json | undefined, document: ApiDocument | undefined): boolean {
-  if (isEmpty(selector)) return true
-  const requirements = readLabelSelector(selector ?? {})
-  return requirements !== undefined && document !== undefined && matchesLabels(requirements, document.metadata.labels)
+  const requirements = parseSelector(selector)
+  if (requirements.length === 0) return true
+  return document !== undefined && matchesLabels(requirements, document.metadata.labels)
 }
 
 function isEmpty(selector: Json | undefined): boolean {
-  return selector === undefined || readLabelSelector(selector)?.length === 0
+  return parseSelector(selector).length === 0
+}
+
+/** The selectors of the stored configurations: each request is matched with all of them. */
+const selectors = new WeakMap<object, LabelSelector>()
+/** Stands for a selector that cannot be read, and matches nothing. */
+const unreadable: LabelSelector = [{ key: '', operator: 'exists', values: [] }]
+
+function parseSelector(selector: Json | undefined): LabelSelector {
+  if (!isJsonObject(selector)) return []
+  const known = selectors.get(selector) ?? readLabelSelector(selector) ?? unreadable
+  selectors.set(selector, known)
+  return known
 }
 
 /** Returns an object in another version of its resource. */

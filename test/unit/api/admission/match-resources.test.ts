@@ -137,6 +137,12 @@ describe('the selectors of admission', () => {
     assert.equal(matches({ namespaceSelector: absent }, { ...subject(pods), namespace: undefined }), false)
   })
 
+  test('a selector that cannot be read matches nothing', () => {
+    const wrong = { matchExpressions: [{ key: 'team', operator: 'Is' }] }
+    assert.equal(matches({ namespaceSelector: wrong }, subject(pods, {}, { team: 'a' })), false)
+    assert.equal(matches({ objectSelector: wrong }, subject(pods)), false)
+  })
+
   test('the old or the new object is selected', () => {
     const [labelled, bare] = [documentOf(pods, { labels: { team: 'a' } }), documentOf(pods)]
     const update = (oldObject: ApiDocument, object: ApiDocument | undefined) =>
