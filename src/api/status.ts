@@ -61,24 +61,41 @@ const httpCodes: Readonly<Record<StatusReason, number>> = {
   Timeout: 504,
 }
 
+/** A reason, which may be empty, and an HTTP code from 400 that an admission webhook chose. */
+interface ChosenAnswer {
+  readonly reason: string
+  readonly httpCode: number
+}
+
+interface StatusContext {
+  readonly details?: StatusDetails | undefined
+  readonly continueToken?: string
+  /** The answer in place of the reason and its code. */
+  readonly chosen?: ChosenAnswer
+  readonly cause?: unknown
+}
+
 /** An error response; becomes a Status body. */
 export class StatusError extends PlatnetError<StatusReason> {
   readonly details: StatusDetails | undefined
   /** A fresh continue token, present with Expired. */
   readonly continueToken: string | undefined
+  readonly #chosen: ChosenAnswer | undefined
 
-  constructor(
-    reason: StatusReason,
-    message: string,
-    context: { details?: StatusDetails; continueToken?: string; cause?: unknown } = {},
-  ) {
+  constructor(reason: StatusReason, message: string, context: StatusContext = {}) {
     super(reason, message, context.cause === undefined ? {} : { cause: context.cause })
     this.details = context.details
     this.continueToken = context.continueToken
+    this.#chosen = context.chosen
   }
 
   get httpCode(): number {
-    return httpCodes[this.code]
+    return this.#chosen?.httpCode ?? httpCodes[this.code]
+  }
+
+  /** The reason that the client sees. */
+  get reason(): string {
+    return this.#chosen?.reason ?? this.code
   }
 }
 
@@ -90,7 +107,7 @@ export function renderFailure(error: StatusError): string {
     metadata: error.continueToken === undefined ? {} : { continue: error.continueToken },
     status: 'Failure',
     message: error.message,
-    reason: error.code,
+    ...(error.reason === '' ? {} : { reason: error.reason }),
     ...(error.details === undefined ? {} : { details: withoutEmpty(error.details) }),
     code: error.httpCode,
   })
@@ -200,7 +217,7 @@ export function revisionTimeout(requested: number, current: number): StatusError
 export function internalError(message: string, cause?: unknown): StatusError {
   return new StatusError('InternalError', `Internal error occurred: ${message}`, {
     cause,
-    details: { causes: [{ reason: 'InternalError', message }] },
+    details: { causes: [{ message }] },
   })
 }
 
