@@ -4,6 +4,7 @@ import { createServiceAllocator } from './allocation/service-allocator.ts'
 import { guardIpAddress, guardServiceCidr } from './allocation/service-ranges.ts'
 import { customResourceDefinitions } from './custom/custom-resource-definitions.ts'
 import { admissionPolicies } from './resources/admission/admission-policies.ts'
+import { webhookConfigurations } from './resources/admission/webhook-configurations.ts'
 import { cronJobs } from './resources/batch/cron-jobs.ts'
 import { jobs } from './resources/batch/jobs.ts'
 import { signingRequests } from './resources/certificates/signing-requests.ts'
@@ -130,5 +131,6 @@ function kubernetesKinds({ dialect, now }: BuiltInOptions): readonly Resource[] 
     signingRequests(dialect, now),
     runtimeClasses(dialect),
     ...admissionPolicies(dialect),
+    ...webhookConfigurations(dialect),
   ]
 }

@@ -39,6 +39,7 @@ import { admitConnection } from './verbs/admit-connection.ts'
 import { performVerb, type ResourceRoute } from './verbs/perform-verb.ts'
 import type { VerbContext } from './verbs/verb-context.ts'
 import type { WatchHub, WatchRequest } from './watch/watch-hub.ts'
+import { WebhookError } from './webhooks/webhook-error.ts'
 
 /** The facts about a request that precede its verb. */
 interface RequestFacts {
@@ -321,9 +322,9 @@ async function sendRead(request: IncomingMessage, response: ServerResponse, answ
   return sizeBytes
 }
 
-/** Checks whether an error is this server's fault; a request for a future revision is not, nor a kubelet that is away. */
+/** Checks whether an error is this server's fault; a request for a future revision is not, nor a kubelet or webhook that is away. */
 function isOwnFault({ code, httpCode, cause }: StatusError): boolean {
-  return httpCode >= 500 && code !== 'Timeout' && !(cause instanceof BackendError)
+  return httpCode >= 500 && code !== 'Timeout' && !(cause instanceof BackendError || cause instanceof WebhookError)
 }
 
 /** Checks for a refused body, whose rest is not awaited. */

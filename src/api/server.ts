@@ -46,6 +46,7 @@ import { type ClientCertificate, usageFetcher } from './usage/fetch-usage.ts'
 import { UsageKeeper } from './usage/usage-keeper.ts'
 import type { VerbContext } from './verbs/verb-context.ts'
 import { WatchHub } from './watch/watch-hub.ts'
+import { AdmissionWebhooks } from './webhooks/admission-webhooks.ts'
 
 export interface ApiServerOptions {
   readonly store: Store
@@ -108,6 +109,7 @@ export class ApiServer implements Component {
   readonly #customResources: CustomResources
   readonly #policies = new PolicyIndex()
   readonly #policyStatus: PolicyStatus | undefined
+  readonly #webhooks: AdmissionWebhooks | undefined
   readonly #ready = Promise.withResolvers<void>()
   readonly #listener: ReturnType<typeof httpsListener>
   #endpoints: ServerEndpoints | undefined
@@ -124,6 +126,7 @@ export class ApiServer implements Component {
     for (const kind of reviewKinds({ dialect: options.dialect, ...this.#access })) this.#context.registry.add(kind)
     this.#customResources = createCustomResources(options, this.#context)
     this.#policyStatus = createPolicyStatus(options, this.#context)
+    this.#webhooks = createWebhooks(options, this.#context, this.#access)
     this.#listener = createListener(options, this.#createHandler(), this.#ready.promise)
   }
 
@@ -142,6 +145,7 @@ export class ApiServer implements Component {
     await this.#customResources.start()
     await this.#policies.start(this.#options.store)
     await this.#policyStatus?.start()
+    await this.#webhooks?.start()
     await this.#listener.start()
     await this.#createFirstObjects()
     this.#ready.resolve()
@@ -183,6 +187,7 @@ export class ApiServer implements Component {
     await this.#customResources.stop(scope)
     this.#policies.stop()
     await this.#policyStatus?.stop(scope)
+    this.#webhooks?.stop()
     for (const authorizer of this.#access.authorizers) authorizer.stop()
   }
 
@@ -200,7 +205,8 @@ export class ApiServer implements Component {
     const { registry } = this.#context
     const { authorizers } = this.#access
     const parts = { index: this.#policies, store, registry, authorizers, log: log.child('policies') }
-    return { mutating: [], validating: [validatingPolicies(parts)] }
+    const { mutating = [], validating = [] } = this.#webhooks?.steps ?? {}
+    return { mutating, validating: [validatingPolicies(parts), ...validating] }
   }
 
   #createHandler(): RequestHandler {
@@ -293,6 +299,17 @@ function createPolicyStatus({ dialect, log }: ApiServerOptions, context: VerbCon
   const resource = context.registry.find(dialect.groups.admissionregistration, 'v1', policyPlural)
   const backoff = new Backoff({ baseMs: 100, maxMs: 10_000 })
   return resource && new PolicyStatus({ context, resource, backoff, log: log.child('policies') })
+}
+
+/** Webhooks know Kubernetes' groups only. */
+function createWebhooks(
+  { dialect, metrics, log, mayReach = isOfWorkload }: ApiServerOptions,
+  { store, registry, newUid }: VerbContext,
+  { authorizers }: Access,
+): AdmissionWebhooks | undefined {
+  if (dialect.name !== 'kubernetes') return undefined
+  const parts = { store, registry, newUid, authorizers, mayReach, metrics, log: log.child('webhooks') }
+  return new AdmissionWebhooks({ ...parts, serviceLabel: dialect.labels.serviceName })
 }
 
 function createListener(options: ApiServerOptions, handler: RequestHandler, ready: Promise<void>) {

@@ -1,4 +1,5 @@
 import { apiMetrics } from '../api/metrics.ts'
+import { webhookMetrics } from '../api/webhooks/metrics.ts'
 import { clientMetrics } from '../client/index.ts'
 import { autoscalerMetrics } from '../controllers/runtime/autoscaler-metrics.ts'
 import { controllerMetrics, schedulerMetrics } from '../controllers/runtime/metrics.ts'
@@ -23,7 +24,11 @@ export const endpoints = {
 
 /** Every metric of the program, by the endpoint that serves it and by owner. */
 export const metricGroups: readonly MetricGroup[] = [
-  { title: 'API server', endpoint: endpoints.api, specs: Object.values(apiMetrics) },
+  {
+    title: 'API server',
+    endpoint: endpoints.api,
+    specs: [...Object.values(apiMetrics), ...Object.values(webhookMetrics)],
+  },
   {
     title: 'Controller manager and scheduler',
     endpoint: endpoints.managers,

@@ -74,7 +74,7 @@ const orderWithin: Readonly<Record<string, FolderOrder>> = {
     'openapi route',
     'access',
     'admission',
-    'connect',
+    'connect webhooks',
     'options.ts shares verbs',
     'bootstrap custom watch',
     'create-registry.ts metrics.ts pages.ts policy-status.ts request-span.ts',

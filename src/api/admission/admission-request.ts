@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../model/api-object.ts'
+import type { Span } from '../../observe/index.ts'
 import type { ApiDocument } from '../document.ts'
 import type { User } from '../identity.ts'
 import type { Resource } from '../resources/resource.ts'
@@ -38,6 +39,8 @@ export interface AdmissionRequest {
 export interface AdmissionCall {
   /** Sends a warning to the client. */
   readonly warn: (text: string) => void
+  /** The request in the trace; absent: not traced. */
+  readonly span?: Span | undefined
 }
 
 /**

@@ -73,13 +73,13 @@ export function matchResources(constraints: Json, subject: AdmissionSubject): Ma
 }
 
 /** Checks the labels of the namespace. Objects of the cluster that are no Namespace are always selected. */
-function selectsNamespace(selector: Json | undefined, { request, namespace }: AdmissionSubject): boolean {
+export function selectsNamespace(selector: Json | undefined, { request, namespace }: AdmissionSubject): boolean {
   if (request.namespace === '' && !isNamespaceResource(request.resource)) return true
   return selects(selector, namespace)
 }
 
 /** Checks the labels of the object; its new or its old state is enough. */
-function selectsObject(
+export function selectsObject(
   selector: Json | undefined,
   { object, oldObject }: Pick<AdmissionRequest, 'object' | 'oldObject'>,
 ): boolean {

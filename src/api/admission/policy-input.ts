@@ -41,7 +41,7 @@ function seenIn({ resource, kind }: Match, request: AdmissionRequest, document: 
 }
 
 /** Returns the AdmissionRequest (admission.k8s.io/v1) without its objects; empty fields are left out. */
-function requestValue(request: AdmissionRequest, match: Match): JsonObject {
+export function requestValue(request: AdmissionRequest, match: Match): JsonObject {
   const { resource, kind, subresource, name, namespace, operation, user, isDryRun, options = null } = request
   const filled = (fields: Readonly<Record<string, string>>) =>
     Object.fromEntries(Object.entries(fields).filter(([, text]) => text !== ''))

@@ -74,8 +74,8 @@ export async function admitAction(
   return changed
 }
 
-function callOf({ warn = () => undefined }: VerbContext): AdmissionCall {
-  return { warn }
+function callOf({ warn = () => undefined, span }: VerbContext): AdmissionCall {
+  return { warn, span }
 }
 
 function requestOf({ user }: VerbContext, moment: AdmissionMoment): AdmissionRequest {

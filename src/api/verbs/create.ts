@@ -82,7 +82,10 @@ async function admit(
 
 const setByServer: readonly string[] = ['uid', 'creationTimestamp', 'generation']
 
-/** Returns the object with the changes of admission, accepted and prepared like one that a client sends. */
+/**
+ * Returns the object with the changes of mutating steps, accepted, prepared and admitted like one that a client sends:
+ * a container that a webhook adds gets its token, and no webhook leads around the bounds of a namespace.
+ */
 async function mutate(
   context: VerbContext,
   target: Target,
@@ -99,7 +102,8 @@ async function mutate(
   const kept = Object.entries(document.metadata).filter(
     ([field]) => hidden.includes(field) || field === 'managedFields',
   )
-  return { ...prepared, metadata: { ...prepared.metadata, ...Object.fromEntries(kept) } }
+  const named = { ...prepared, metadata: { ...prepared.metadata, ...Object.fromEntries(kept) } }
+  return admit(context, target, named, given)
 }
 
 function momentOf(target: Target, object: ApiDocument, options: WriteOptions): AdmissionMoment {

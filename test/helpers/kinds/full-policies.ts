@@ -22,6 +22,34 @@ const matchedByPolicy = {
   matchPolicy: 'Exact',
 }
 
+const webhookAtUrl = {
+  name: 'b.example.com',
+  clientConfig: { url: 'https://hook.example.com/validate' },
+  sideEffects: 'None',
+  admissionReviewVersions: ['v1'],
+}
+
+function fullWebhook(name: string, kind: string) {
+  const selector = { matchLabels: { a: 'b' } }
+  return {
+    name,
+    clientConfig: {
+      service: { namespace: 'default', name: 'hook', path: '/mutate', port: 8443 },
+      caBundle: certificateOfAnn,
+    },
+    rules: [{ operations: ['CREATE'], apiGroups: [''], apiVersions: ['v1'], resources: ['pods'], scope: 'Namespaced' }],
+    failurePolicy: 'Ignore',
+    matchPolicy: 'Exact',
+    namespaceSelector: selector,
+    objectSelector: selector,
+    sideEffects: 'NoneOnDryRun',
+    timeoutSeconds: 5,
+    admissionReviewVersions: ['v1', 'v1beta1'],
+    matchConditions: [{ name: 'a', expression: 'true' }],
+    ...(kind.startsWith('Mutating') ? { reinvocationPolicy: 'IfNeeded' } : {}),
+  }
+}
+
 /** Jobs, and the kinds that bound what others may do. */
 export const fullPolicies: readonly FullObject[] = [
   {
@@ -268,4 +296,9 @@ export const fullPolicies: readonly FullObject[] = [
       },
     },
   },
+  ...['MutatingWebhookConfiguration', 'ValidatingWebhookConfiguration'].map((kind) => ({
+    kind,
+    path: `/apis/admissionregistration.k8s.io/v1/${kind.toLowerCase()}s`,
+    body: { metadata, webhooks: [fullWebhook('a.example.com', kind), webhookAtUrl] },
+  })),
 ]

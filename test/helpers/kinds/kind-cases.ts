@@ -19,6 +19,7 @@ import { podRuntimeClassCases, runtimeClassCases } from './runtime-class-cases.t
 import { signingRequestCases } from './signing-request-cases.ts'
 import { csiNodeCases } from './storage-cases.ts'
 import { claimCases, claimLimitCases, claimSizeCases, storageClassCases, volumeCases } from './volume-cases.ts'
+import { mutatingWebhookCases, validatingWebhookCases } from './webhook-cases.ts'
 import { workloadCreateCases } from './workload-create-cases.ts'
 import { revisionCases, scaleUpdateCases, workloadUpdateCases } from './workload-update-cases.ts'
 import type { KindCases } from './write-case.ts'
@@ -60,6 +61,8 @@ export const kindCases: readonly KindCases[] = [
   ephemeralContainerCases,
   resizeCases,
   csiNodeCases,
+  mutatingWebhookCases,
+  validatingWebhookCases,
   volumeCases,
   claimCases,
   claimSizeCases,

@@ -22,8 +22,6 @@ const program = 'kube-state-metrics'
 const deadlineMs = 120_000
 const files = join(import.meta.dirname, 'state-metrics')
 
-/** What this server does not serve (docs/differences.md). */
-const unserved = ['mutatingwebhookconfigurations', 'validatingwebhookconfigurations']
 /** What it counts when it is asked to. */
 const more = [
   ...['clusterrolebindings', 'clusterroles', 'endpoints', 'ingressclasses'],
@@ -171,7 +169,7 @@ describe('kube-state-metrics', {
   }
 
   before(async () => {
-    const resources = (await defaultResources()).filter((each) => !unserved.includes(each))
+    const resources = await defaultResources()
     assert.ok(resources.length > 20)
     const ports = async () => [await findFreePort(), await findFreePort()] as const
     ours = new Counted(await startHollowCluster(stack, nodes), await ports())

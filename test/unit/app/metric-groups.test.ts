@@ -41,6 +41,10 @@ test('Every histogram has ascending buckets, and only histograms have them.', ()
 test('Names of API objects are labels of few metrics, and no label is what a client sends.', () => {
   const withBound = (bound: LabelValues) => specs.filter(({ labels = {} }) => Object.values(labels).includes(bound))
   assert.deepEqual(namesOf(withBound('objects')), [
+    'apiserver_admission_webhook_admission_duration_seconds',
+    'apiserver_admission_webhook_request_total',
+    'platnet_admission_webhook_failed_open_total',
+    'platnet_admission_webhook_rejections_total',
     'platnet_ingress_certificate_expiry_timestamp_seconds',
     'platnet_ingress_requests_total',
     'platnet_policy_denied_packets_by_policy_total',
