@@ -32,7 +32,7 @@ const notHere = [
 const network = String.raw`\[sig-network\]`
 const network2 = { focus: network, skip: notHere }
 
-/** Tests of webhooks and aggregation, which `platnet server` does not have (docs/differences.md). */
+/** Tests of admission webhooks have a run of their own; conversion webhooks and aggregation are not served (docs/differences.md). */
 const noWebhooks = 'webhook|Webhook|Aggregator|aggregat|CustomResourceFieldSelectors'
 
 /** The tests of kinds that `platnet server` does not serve, with the reason in docs/differences.md. */
@@ -98,6 +98,12 @@ export const runs: Readonly<Record<string, ConformanceRun>> = {
     cluster: { control: 'platnet', plane: 'platnet', nodes: 2, hasStorage: true },
     focus: String.raw`\[sig-(apps|auth|cli)\]|\[sig-scheduling\] Scheduler`,
     skip: `${notHere}|${noWebhooks}|${beyondReach}|StatefulSet`,
+  },
+  webhooks: {
+    what: 'kubelet, with the tests of admission webhooks and policies, whose webhook is a pod',
+    cluster: { control: 'platnet', plane: 'platnet', nodes: 1 },
+    focus: String.raw`\[sig-api-machinery\] (AdmissionWebhook|ValidatingAdmissionPolicy)`,
+    skip: notHere,
   },
   api: {
     what: '`platnet server` alone: tests that run no container',

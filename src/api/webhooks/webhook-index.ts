@@ -11,7 +11,8 @@ const types = ['mutating', 'validating'] as const
 export class WebhookIndex {
   readonly #store: Store
   readonly #onChange: (names: ReadonlySet<string>) => void
-  readonly #configurations: Readonly<Record<WebhookType, Map<string, ApiDocument>>> = {
+  /** The webhooks of each configuration, by its name. */
+  readonly #configurations: Readonly<Record<WebhookType, Map<string, readonly Webhook[]>>> = {
     mutating: new Map(),
     validating: new Map(),
   }
@@ -44,9 +45,9 @@ export class WebhookIndex {
   #set(type: WebhookType, name: string, document: ApiDocument | undefined): void {
     const configurations = this.#configurations[type]
     if (document === undefined) configurations.delete(name)
-    else configurations.set(name, document)
+    else configurations.set(name, readWebhooks(type, document))
     const ordered = [...configurations].toSorted(([a], [b]) => (a < b ? -1 : 1))
-    this.#webhooks[type] = ordered.flatMap(([, each]) => readWebhooks(type, each))
+    this.#webhooks[type] = ordered.flatMap(([, webhooks]) => webhooks)
     this.#onChange(new Set(Object.values(this.#webhooks).flatMap((all) => all.map((webhook) => webhook.name))))
   }
 }

@@ -10,7 +10,7 @@ export type WebhookType = 'mutating' | 'validating'
 
 /** How a webhook is reached. */
 export type ClientConfig = {
-  /** The authorities that its certificate is checked by, in PEM; undefined: those of the system. */
+  /** The authorities that its certificate is checked by, in PEM; undefined: those that Node trusts. */
   readonly caPem: string | undefined
 } & (
   | { readonly kind: 'url'; readonly url: string }
