@@ -4,7 +4,7 @@ import { type ApiDocument, isJsonObject, listAt, objectAt, textAt, withMetadata 
 import { type CoWrites, column, type Resource, type Transition } from '../resources/resource.ts'
 import { builtInSchema } from '../schema/built-in-schema.ts'
 import type { Store } from '../store/index.ts'
-import { keepDecided, settleStatus } from './definition-status.ts'
+import { keepDecided, settleStatus, withStorageVersion } from './definition-status.ts'
 import { validateDefinition, validateDefinitionUpdate } from './definition-validation.ts'
 import { claimWrites, readClaims } from './name-claims.ts'
 import { compactSchema } from './schema-output.ts'
@@ -35,7 +35,7 @@ export function customResourceDefinitions(dialect: Dialect, store: Store, now: (
       needsRevision: 'object-and-status',
       statusLeaves: ['labels', 'annotations', 'finalizers', 'ownerReferences'],
       prepareForCreate: (document) => withCleanup(withDefaults(document), dialect),
-      prepareForUpdate: (document) => withCleanup(withDefaults(document), dialect),
+      prepareForUpdate: (document) => withStorageVersion(withCleanup(withDefaults(document), dialect)),
       validate: (document, old) => validateDefinition(document, old, dialect),
       validateUpdate: validateDefinitionUpdate,
       warnings: definitionWarnings,

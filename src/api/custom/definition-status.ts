@@ -140,6 +140,11 @@ function mergeConditions(old: readonly Json[], conditions: readonly Condition[],
   return [...merged, ...kept]
 }
 
+/** Adds the version in which objects are stored from now on to those in which some may be stored. */
+export function withStorageVersion(document: ApiDocument): ApiDocument {
+  return { ...document, status: { ...objectAt(document['status']), storedVersions: storedVersions(document) } }
+}
+
 function storedVersions({ spec, status }: ApiDocument): readonly Json[] {
   const stored = listAt(status, 'storedVersions')
   const storage = listAt(spec, 'versions').find((version) => objectAt(version)['storage'] === true)

@@ -330,6 +330,18 @@ describe('versions', () => {
     )
   })
 
+  test('another version to store is added to those that are stored', async () => {
+    await using server = await startTestServer()
+    const body = definition()
+    body.spec.versions.push(...body.spec.versions.map((each) => ({ ...each, name: 'v2', storage: false })))
+    await server.call('POST', definitions, { body })
+    const versions = body.spec.versions.map((each) => ({ ...each, storage: each.name === 'v2' }))
+    const headers = { 'content-type': 'application/merge-patch+json' }
+    const path = `${definitions}/widgets.example.com`
+    const { code, body: changed } = await server.call('PATCH', path, { body: { spec: { versions } }, headers })
+    assert.deepEqual([code, changed.status?.storedVersions], [200, ['v1', 'v2']])
+  })
+
   test('a version that is stored may not leave the definition', async () => {
     await using server = await startTestServer()
     await server.call('POST', definitions, { body: definition() })
