@@ -12,6 +12,7 @@ import {
 import { PlatnetError } from '../../model/errors.ts'
 import { isNetworkOurs, shippedBridge } from '../../node/cni/index.ts'
 import { hasOurRules, probeForwarding, probeIptables, probeNftables, probePolicyRules } from '../../node/rules/index.ts'
+import { createModeChooser, type ModeChooser } from '../composition/proxy-mode-choice.ts'
 import { wantedSysctls } from '../composition/wanted-sysctls.ts'
 import type { AppContext, Options } from '../context.ts'
 import { agentListener, consoleListenersOf, listenersOf } from '../listeners.ts'
@@ -28,7 +29,7 @@ export async function checkHost(options: Options): Promise<HostCheck> {
   const { app, pods, proxy } = options.values
   const lacksPrivilege = (await probePrivilege()).some(isFailure)
   const findings = [
-    ...(await checkNode(options)),
+    ...(await checkPrograms(options)),
     ...(await probeSysctls(wantedSysctls(options))),
     ...(await probePorts(listenersOf(options))),
     ...(await probePorts(consoleListenersOf(options))).map(toBearable),
@@ -39,6 +40,16 @@ export async function checkHost(options: Options): Promise<HostCheck> {
   if (app.components.includes('ingress')) findings.push(...(await checkIngress(options)))
   if (app.components.includes('pods')) findings.push(describePods(pods.runPods))
   return { findings, lacksPrivilege }
+}
+
+/** Reports the programs that a node needs in the mode that its proxy would choose. */
+async function checkPrograms(options: Options): Promise<readonly Finding[]> {
+  const modes = createModeChooser(options.values.proxy.proxyMode, runProgram)
+  try {
+    return await checkNode(options, { run: runProgram, modes, probeRules: probeIptables })
+  } finally {
+    await modes.stop()
+  }
 }
 
 /** Reports the proxy of Ingresses and its addresses. None of it keeps an agent from its start, so nothing fails. */
@@ -73,10 +84,19 @@ async function findHaproxy(run: Run = runProgram): Promise<Finding> {
  * Kernel matches are not probed where our rules stand: the start that wrote them has proved that they work; nor in the mode nftables, which writes to
  * iptables after everything else, and says what fails there.
  */
-export async function checkBeforeStart(context: AppContext, run: Run): Promise<void> {
+export async function checkBeforeStart(
+  context: AppContext,
+  run: Run,
+  modes: Pick<ModeChooser, 'choose'>,
+): Promise<void> {
   const log = context.logging.logger('platform_kubelet').child('check')
-  const probeRules = async () => (!needsIptables(context.options) || (await hasOurRules(run)) ? [] : probeIptables(run))
-  const findings = await checkNode(context.options, run, probeRules)
+  const { options } = context
+  const isProven = async () => !(await needsIptables(options, modes)) || (await hasOurRules(run))
+  const findings = await checkNode(options, {
+    run,
+    modes,
+    probeRules: async () => ((await isProven()) ? [] : probeIptables(run)),
+  })
   for (const { level, what, remedy } of findings) if (level === 'warn') log.warn(what, { remedy })
   const failed = findings.find(isFailure)
   if (!failed) return
@@ -100,11 +120,13 @@ export async function requireAgentPort({ values }: Options): Promise<void> {
     throw new CheckError('not-fit', finding.what, finding.remedy ? { remedy: finding.remedy } : {})
 }
 
-async function checkNode(
-  options: Options,
-  run: Run = runProgram,
-  probeRules = probeIptables,
-): Promise<readonly Finding[]> {
+interface NodeCheck {
+  readonly run: Run
+  readonly modes: Pick<ModeChooser, 'choose'>
+  readonly probeRules: (run: Run) => Promise<readonly Finding[]>
+}
+
+async function checkNode(options: Options, { run, modes, probeRules }: NodeCheck): Promise<readonly Finding[]> {
   const privilege = await probePrivilege()
   if (privilege.some(isFailure)) return privilege
   const isIptables = ({ package: name }: (typeof nodePrograms)[number]) => name === 'iptables'
@@ -116,12 +138,14 @@ async function checkNode(
     Promise.all([probePrograms(nodePrograms.filter(isIptables), run), probeRules(run)]),
   ])
   const found = iptables.flat()
-  return [...privilege, ...others, ...(needsIptables(options) ? found : found.map(toBearable))]
+  return [...privilege, ...others, ...((await needsIptables(options, modes)) ? found : found.map(toBearable))]
 }
 
-/** The mode nftables needs iptables only to accept what policies of others in its tables would refuse. */
-function needsIptables({ values: { app, proxy } }: Options): boolean {
-  return app.components.includes('policy') || proxy.proxyMode !== 'nftables'
+/** The mode nftables, also one that `auto` chooses, needs iptables only to accept what policies of others in its tables would refuse. */
+async function needsIptables({ values: { app, proxy } }: Options, modes: NodeCheck['modes']): Promise<boolean> {
+  if (app.components.includes('policy')) return true
+  if (proxy.proxyMode !== 'auto' || !app.components.includes('proxy')) return proxy.proxyMode !== 'nftables'
+  return (await modes.choose('IPv4')).name === 'iptables'
 }
 
 async function checkForwarding({ values: { app, cni, dns, node, proxy } }: Options): Promise<readonly Finding[]> {

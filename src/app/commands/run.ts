@@ -48,11 +48,13 @@ export async function runAgent(untraced: AppContext): Promise<RunEnd> {
   limitHeapsOfThreads()
   await claimParts({ components: context.options.values.app.components, log })
   const run = createFastRun()
-  const [{ checkBeforeStart }, { composeAgent }] = await Promise.all([
+  const [{ checkBeforeStart }, { composeAgent }, { createModeChooser }] = await Promise.all([
     import('./check.ts'),
     import('../composition/compose-agent.ts'),
+    import('../composition/proxy-mode-choice.ts'),
   ])
-  const components = await bothAtOnce(checkBeforeStart(context, run), composeAgent(context, run))
+  const modes = createModeChooser(context.options.values.proxy.proxyMode, run)
+  const components = await bothAtOnce(checkBeforeStart(context, run, modes), composeAgent(context, run, modes))
   await reportSysctls(context, log)
   if (process.send) process.on('message', (message) => takeOptions(context, message))
   else reloadOnChange(context, log, () => {})

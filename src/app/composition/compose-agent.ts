@@ -54,10 +54,15 @@ import { findMachineInfo } from './machine-info.ts'
 import { followNodeAddress } from './node-address.ts'
 import type { NodeConsoleParts } from './node-console.ts'
 import { findNodeName } from './node-identity.ts'
+import { createModeChooser } from './proxy-mode-choice.ts'
 import { proxyQuestions } from './proxy-questions.ts'
 
 /** Composes the parts of a node agent in start order: health and metrics first, then what does the work. */
-export async function composeAgent(context: AppContext, run = createFastRun()): Promise<readonly Component[]> {
+export async function composeAgent(
+  context: AppContext,
+  run = createFastRun(),
+  modes = createModeChooser(context.options.values.proxy.proxyMode, run),
+): Promise<readonly Component[]> {
   const log = context.logging.logger('platform_kubelet')
   const reread = () => findAccess(context.options.values.node)
   const access = await reread()
@@ -69,7 +74,7 @@ export async function composeAgent(context: AppContext, run = createFastRun()): 
   const gate = new CniGate({ state, applied, metrics: createGateMetrics(context.metrics), log: log.child('cni') })
   const monitor = new NftMonitor(log.child('monitor'))
   const nodeAddress = followNodeAddress(context.options.values.node)
-  const core = { context, client, state, addresses, applied, run, monitor, nodeAddress }
+  const core = { context, client, state, addresses, applied, run, modes, monitor, nodeAddress }
   const connection = connectEarly(core, log)
   try {
     return await composeAround({ ...core, access, gate, connection })

@@ -18,7 +18,6 @@ import {
   DriftWatch,
   detectIptables,
   ElementDriftWatch,
-  hasTable,
   Iptables,
   NftWriter,
   nftKernel,
@@ -143,10 +142,4 @@ async function ensureUsable(iptables: Iptables): Promise<void> {
   if ((await iptables.listChain('nat', 'PREROUTING')) !== undefined) return
   const { family, program } = iptables.choice
   throw new RulesError('save-failed', `${program} cannot use the table nat of ${family} on this node`)
-}
-
-/** Tells whether our table of nftables stands in the kernel; false where that cannot be asked. */
-export function createTableLookup(): (family: IpFamily) => boolean {
-  const socket = NetfilterSocket.open()
-  return (family) => socket !== undefined && hasTable(socket, { family, name: 'platnet' })
 }

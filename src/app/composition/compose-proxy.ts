@@ -36,12 +36,11 @@ import type { AppContext } from '../context.ts'
 import { warnOfAffinityLimit } from './affinity-limit.ts'
 import type { AgentCore } from './agent-core.ts'
 import type { ApiServerNames } from './api-server-names.ts'
-import { composeProxyRules, createTableLookup, type ProxyRules } from './compose-proxy-rules.ts'
+import { composeProxyRules, type ProxyRules } from './compose-proxy-rules.ts'
 import { FirstRules } from './first-rules.ts'
 import { hasIpv6 } from './has-ipv6.ts'
 import { NodeFactsWatch } from './node-facts.ts'
 import { findNodeName } from './node-identity.ts'
-import { ModeChooser } from './proxy-mode-choice.ts'
 import { serviceEvents, type TellOfService } from './service-events.ts'
 
 /** The service proxy: its components in start order, and one plane per address family. */
@@ -70,7 +69,6 @@ interface ProxyParts extends Omit<AgentCore, 'client'> {
   readonly metricsOf: (family: IpFamily) => ProxyMetrics
   readonly conntrackMetricsOf: (family: IpFamily) => ConntrackMetrics
   readonly facts: NodeFactsWatch
-  readonly modes: ModeChooser
   readonly firstRules: FirstRules
 }
 
@@ -85,7 +83,7 @@ export interface ProxySources extends AgentCore {
  * other. Throws the error of the program detection if no family can be served.
  */
 export async function composeProxy(sources: ProxySources): Promise<ProxySide> {
-  const { context, client, state, applied, run, monitor, addresses, apiServers } = sources
+  const { context, client, state, applied, run, modes, monitor, addresses, apiServers } = sources
   const log = context.logging.logger('platform_traffic_proxy')
   const tell = serviceEvents(new ApiEventRecorder(client, 'platnet-proxy', log.child('events')), state)
   const claimed = composeClaims({ state, addresses, apiServers: apiServers.keys, tell, log })
@@ -103,7 +101,7 @@ export async function composeProxy(sources: ProxySources): Promise<ProxySide> {
     conntrackMetricsOf: createConntrackMetrics(context.metrics),
     monitor,
     facts: createNodeFacts(context),
-    modes: new ModeChooser({ wish: context.options.values.proxy.proxyMode, run, hasTable: createTableLookup() }),
+    modes,
     firstRules: new FirstRules(wanted),
   }
   if (context.options.values.proxy.affinityForm === 'recent') warnOfAffinityLimit(state, log)

@@ -1,8 +1,8 @@
-import { type NftSession, openNftSession, type Run, runProgram } from '../../host/index.ts'
+import { NetfilterSocket, type NftSession, openNftSession, type Run, runProgram } from '../../host/index.ts'
 import type { Component, Health } from '../../loop/component.ts'
 import { describeError } from '../../model/errors.ts'
 import type { IpFamily } from '../../model/ip.ts'
-import { findNftProblem, RulesError } from '../../node/rules/index.ts'
+import { findNftProblem, hasTable, RulesError } from '../../node/rules/index.ts'
 
 /** The mode of the proxy in one family, with what it writes by. */
 export type ModeChoice =
@@ -19,19 +19,27 @@ export interface ModeQuestion {
 
 /**
  * Chooses the mode of each family: the one that is asked for, or with `auto` nftables where its library can be reached and the kernel
- * takes the table. One session serves both families; as a component it closes that session after all that write by it have stopped.
+ * takes the table. Each family is chosen once, whoever asks. One session serves both; as a component it closes that session after all that write
+ * by it have stopped.
  */
 export class ModeChooser implements Component {
   readonly name = 'proxy-mode'
   readonly #question: ModeQuestion
   #session: Promise<NftSession> | undefined
+  readonly #choices = new Map<IpFamily, Promise<ModeChoice>>()
 
   constructor(question: ModeQuestion) {
     this.#question = question
   }
 
   /** Rejects with RulesError where nftables is asked for and cannot be used. */
-  async choose(family: IpFamily): Promise<ModeChoice> {
+  choose(family: IpFamily): Promise<ModeChoice> {
+    const known = this.#choices.get(family) ?? this.#chooseNow(family)
+    this.#choices.set(family, known)
+    return known
+  }
+
+  async #chooseNow(family: IpFamily): Promise<ModeChoice> {
     const { wish } = this.#question
     if (wish === 'iptables') return { name: 'iptables', why: 'chosen by --proxy-mode' }
     return wish === 'auto' ? this.#chooseByAbility(family) : this.#chooseNftables()
@@ -82,6 +90,20 @@ export class ModeChooser implements Component {
         cause,
       })
     }
+  }
+}
+
+/** Makes the chooser of a process that writes by `run`; opens nothing before it is asked. */
+export function createModeChooser(wish: ModeQuestion['wish'], run: Run): ModeChooser {
+  return new ModeChooser({ wish, run, hasTable: createTableLookup() })
+}
+
+/** Tells whether our table of nftables stands in the kernel; false where that cannot be asked. */
+function createTableLookup(): (family: IpFamily) => boolean {
+  let socket: NetfilterSocket | undefined
+  return (family) => {
+    socket ??= NetfilterSocket.open()
+    return socket !== undefined && hasTable(socket, { family, name: 'platnet' })
   }
 }
 

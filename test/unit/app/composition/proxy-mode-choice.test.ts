@@ -72,6 +72,13 @@ describe('the mode of the proxy', () => {
     assert.deepEqual(programs, ['unshare', 'unshare'])
   })
 
+  test('is chosen once a family, also where several ask at the same time', async () => {
+    const { chooser, programs } = chooserOf('auto', { kind: 'library' })
+    const [first, second] = await Promise.all([chooser.choose('IPv4'), chooser.choose('IPv4')])
+    assert.equal(first, second)
+    assert.deepEqual(programs, ['unshare'])
+  })
+
   test('auto tries no table where ours stands', async () => {
     const { chooser, programs } = chooserOf('auto', { kind: 'library', isThere: true })
     assert.equal((await chooser.choose('IPv4')).name, 'nftables')
