@@ -27,6 +27,11 @@ export const dnsMetrics: readonly MetricSpec[] = [
     name: 'coredns_panics_total',
     help: 'Questions at which this program failed; they were answered with SERVFAIL.',
   },
+  {
+    type: 'counter',
+    name: 'platnet_dns_dropped_datagrams_total',
+    help: 'Queries without an answer, because the thread that forwards was behind by a mebibyte of them.',
+  },
 ]
 
 /** The configuration in effect, as metrics show it. */

@@ -8,6 +8,12 @@ const headBytes = 2 + sourceBytes
 export class DatagramPack {
   #memory = Buffer.allocUnsafeSlow(firstBytes)
   #length = 0
+  #count = 0
+
+  /** How many datagrams were added since the last `take`. */
+  get count(): number {
+    return this.#count
+  }
 
   get isEmpty(): boolean {
     return this.#length === 0
@@ -16,6 +22,7 @@ export class DatagramPack {
   /** Copies the datagram in the first `length` bytes. */
   add(bytes: Buffer, length: number, source: Buffer): void {
     const at = this.#length
+    this.#count += 1
     this.#length = at + headBytes + length
     if (this.#length > this.#memory.length) this.#grow()
     this.#memory.writeUInt16LE(length, at)
@@ -27,6 +34,7 @@ export class DatagramPack {
   take(): Uint8Array {
     const packed = new Uint8Array(this.#memory.subarray(0, this.#length))
     this.#length = 0
+    this.#count = 0
     return packed
   }
 

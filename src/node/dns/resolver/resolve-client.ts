@@ -1,5 +1,6 @@
 import type { MessagePort } from 'node:worker_threads'
 import { Deadlines, type TimedJob } from '../../../loop/deadlines.ts'
+import type { Series } from '../metrics/series.ts'
 import type { ForwardedQuestion, ResolveRequest, ResolveResult } from '../plugins/forward/resolve-request.ts'
 import type { Answer } from '../plugins/handler.ts'
 import {
@@ -43,6 +44,8 @@ export class ResolveClient {
   #isHandingOver = false
   /** The bytes of datagrams that were handed over, and how many the other thread has taken, both modulo 2^32. */
   #handedBytes = 0
+  /** Datagrams that the other thread, being behind, never got. */
+  #dropped = 0
   #taken: SharedProgress['taken'] = new Int32Array(new SharedArrayBuffer(4))
   /** Where the thread with the resolver listens, as it last said. */
   #places: ListeningPlaces['places'] = []
@@ -109,6 +112,10 @@ export class ResolveClient {
     this.#port?.close()
   }
 
+  *series(): Iterable<Series> {
+    yield { kind: 'counter', name: 'platnet_dns_dropped_datagrams_total', labels: {}, value: this.#dropped }
+  }
+
   #handAllOver(): void {
     this.#isHandingOver = false
     for (const [place, pack] of this.#packs) {
@@ -117,8 +124,12 @@ export class ResolveClient {
         continue
       }
       // Taken in any case: what cannot be sent now would be stale later.
+      const { count } = pack
       const packed = pack.take()
-      if (this.#waitingBytes() > maxWaitingBytes) continue
+      if (this.#waitingBytes() > maxWaitingBytes) {
+        this.#dropped += count
+        continue
+      }
       this.#handedBytes = (this.#handedBytes + packed.length) | 0
       this.#port?.postMessage({ place: placeOf(place), packed } satisfies HandedDatagrams)
     }

@@ -72,7 +72,7 @@ const handlers: Handlers = {
   'resolve by': ({ port }: { port: MessagePort }) => void channel.connect(port),
   trace: async ({ sampling }) => void (await (await openResolvers()).trace(sampling)),
   explain: ({ question, port }) => explain(question, port),
-  series: async () => [...responder.series(), ...((await resolvers)?.series() ?? [])],
+  series: async () => [...responder.series(), ...channel.series(), ...((await resolvers)?.series() ?? [])],
   close: async () => {
     await listeners.closeAll()
     channel.close()

@@ -113,11 +113,17 @@ test('datagrams for a thread that does not keep up are dropped at a bound, and h
     assert.equal(handOver(client, long), true)
     await new Promise(setImmediate)
   }
+  const [dropped] = [...client.series()].map((line) => line.kind === 'counter' && line.value)
   port2.on('message', ({ packed }: HandedDatagrams) => void received.push(packed))
   await until('the messages that were sent are there', () => received.length > 0 && handOver(client, 'probe'))
   await new Promise(setImmediate)
   const bytes = received.reduce((sum, packed) => sum + packed.length, 0)
   assert.ok(bytes > 1_000_000 && bytes < 1_100_000, String(bytes))
+  assert.equal(
+    dropped,
+    3_000 - received.filter(({ length }) => length > 1000).length,
+    'each one that is dropped is counted',
+  )
   const before = received.length
   Atomics.add(taken, 0, bytes)
   handOver(client, 'after')
