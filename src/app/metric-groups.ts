@@ -10,6 +10,7 @@ import { podsMetrics } from '../node/pods/metrics.ts'
 import { policyMetrics } from '../node/policy/metrics.ts'
 import { collectedMetrics, conntrackMetrics, syncMetrics } from '../node/proxy/metric-specs.ts'
 import { routesMetrics } from '../node/routes/metrics.ts'
+import { rulesMetrics } from '../node/rules/metrics.ts'
 import { buildMetric, type MetricGroup, processMetrics, tracingMetrics } from '../observe/index.ts'
 
 const { leftOut, ...requests } = clientMetrics
@@ -38,7 +39,7 @@ export const metricGroups: readonly MetricGroup[] = [
   {
     title: 'Service proxy',
     endpoint: endpoints.agent,
-    specs: [syncMetrics, conntrackMetrics, collectedMetrics].flatMap((specs) => Object.values(specs)),
+    specs: [syncMetrics, conntrackMetrics, collectedMetrics, rulesMetrics].flatMap((specs) => Object.values(specs)),
   },
   { title: 'NetworkPolicies', endpoint: endpoints.agent, specs: Object.values(policyMetrics) },
   { title: 'Ingress', endpoint: endpoints.agent, specs: Object.values(ingressMetrics) },

@@ -1,5 +1,6 @@
 import type { ApiClient } from '../../client/index.ts'
 import type { NftMonitor, Run } from '../../host/index.ts'
+import type { RepairObservers } from '../../node/rules/index.ts'
 import type { AppliedRevisions, LiveNodeState } from '../../node/state/index.ts'
 import type { AppContext } from '../context.ts'
 import type { ModeChooser } from './proxy-mode-choice.ts'
@@ -14,4 +15,6 @@ export interface AgentCore {
   /** The mode of the service proxy in each family. */
   readonly modes: ModeChooser
   readonly monitor: NftMonitor
+  /** Count what each writer of rules puts back. */
+  readonly repairs: RepairObservers
 }

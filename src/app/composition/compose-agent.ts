@@ -17,7 +17,7 @@ import { createControlSocket } from '../../node/control/index.ts'
 import type { DnsPlane } from '../../node/dns/index.ts'
 import { PodFolders, readLog, UsageEndpoint } from '../../node/pods/index.ts'
 import { type NodeNetwork, NodeRegistration } from '../../node/registration/index.ts'
-import { readBaseChains } from '../../node/rules/index.ts'
+import { createRepairObservers, readBaseChains } from '../../node/rules/index.ts'
 import {
   AppliedRevisions,
   ClusterAddresses,
@@ -74,7 +74,8 @@ export async function composeAgent(
   const gate = new CniGate({ state, applied, metrics: createGateMetrics(context.metrics), log: log.child('cni') })
   const monitor = new NftMonitor(log.child('monitor'))
   const nodeAddress = followNodeAddress(context.options.values.node)
-  const core = { context, client, state, addresses, applied, run, modes, monitor, nodeAddress }
+  const repairs = createRepairObservers(context.metrics)
+  const core = { context, client, state, addresses, applied, run, modes, monitor, repairs, nodeAddress }
   const connection = connectEarly(core, log)
   try {
     return await composeAround({ ...core, access, gate, connection })

@@ -175,7 +175,7 @@ async function composeFamily(
   { sources, log: base, socket, cutterMetricsOf }: Shared,
   family: IpFamily,
 ): Promise<PolicyFamily> {
-  const { context, run, monitor } = sources
+  const { context, run, monitor, repairs } = sources
   const log = family === 'IPv4' ? base : base.child('ipv6')
   const choice = await detectIptables(run, family, 'auto')
   const iptables = new Iptables(choice, run)
@@ -183,7 +183,8 @@ async function composeFamily(
     throw new RulesError('save-failed', `${choice.program} cannot use the table mangle of ${family} on this node`)
   const rulesLog = log.child('rules')
   const isWatched = () => choice.flavour === 'nft' && monitor.isListening
-  const parts = { iptables, socket, hooks: policyHooks(), log: rulesLog, isWatched }
+  const observer = repairs('policies', family)
+  const parts = { iptables, socket, hooks: policyHooks(), log: rulesLog, isWatched, observer }
   const writer = new RulesWriter({ ...parts, tables: ['mangle'] })
   if (choice.flavour === 'nft') monitor.subscribe(new DriftWatch({ family, writer, log: rulesLog }))
   const plan = new LivePlan(ruleSettings(context, family, []))

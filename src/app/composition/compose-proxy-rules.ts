@@ -45,7 +45,7 @@ export interface ProxyRules {
   onComplete(unserved: readonly string[]): void
 }
 
-export interface ProxyRulesParts extends Pick<AgentCore, 'run' | 'monitor'> {
+export interface ProxyRulesParts extends Pick<AgentCore, 'run' | 'monitor' | 'repairs'> {
   readonly family: IpFamily
   readonly firstRules: FirstRules
   readonly settings: ProxySettings
@@ -57,14 +57,20 @@ export function composeProxyRules(parts: ProxyRulesParts, choice: ModeChoice): P
 }
 
 async function composeIptables(
-  { family, run, monitor, log }: ProxyRulesParts,
+  { family, run, monitor, repairs, log }: ProxyRulesParts,
   { why }: Extract<ModeChoice, { name: 'iptables' }>,
 ): Promise<ProxyRules> {
   const iptables = new Iptables(await detectIptables(run, family, 'auto'), run)
   await ensureUsable(iptables)
   const isWatchable = iptables.choice.flavour === 'nft'
   const isWatched = () => isWatchable && monitor.isListening
-  const writer = new RulesWriter({ iptables, hooks: proxyHooks(), log, isWatched })
+  const writer = new RulesWriter({
+    iptables,
+    hooks: proxyHooks(),
+    log,
+    isWatched,
+    observer: repairs('services', family),
+  })
   if (isWatchable) monitor.subscribe(new DriftWatch({ family, writer, log }))
   const handover = new TableHandover({ family, run, socket: NetfilterSocket.open(), log })
   return {
@@ -79,16 +85,17 @@ async function composeIptables(
 }
 
 async function composeNftables(
-  { family, settings, firstRules, run, monitor, log }: ProxyRulesParts,
+  { family, settings, firstRules, run, monitor, repairs, log }: ProxyRulesParts,
   { why, session }: Extract<ModeChoice, { name: 'nftables' }>,
 ): Promise<ProxyRules> {
   const kernel = nftKernel({ session, run, socket: NetfilterSocket.open(), bulkSocket: NetfilterSocket.open() })
   const ruleset = new ElementRuleset(settings)
   const isWatched = () => monitor.isListening
-  const writer = new NftWriter({ family, kernel, wanted: ruleset, log, isWatched })
+  const observer = repairs('services', family)
+  const writer = new NftWriter({ family, kernel, wanted: ruleset, log, isWatched, observer })
   monitor.subscribe(new ElementDriftWatch({ wanted: ruleset, writer, session: kernel, log }))
   const forwardLog = log.child('forward')
-  const open = () => openForward({ family, run, monitor, log: forwardLog })
+  const open = () => openForward({ family, run, monitor, repairs, log: forwardLog })
   const forward = new ForwardRules({ settings, open, log: forwardLog })
   const mode = new NftablesMode({
     why,
@@ -120,12 +127,14 @@ async function openForward({
   family,
   run,
   monitor,
+  repairs,
   log,
 }: Omit<ProxyRulesParts, 'settings' | 'firstRules'>): Promise<ForwardTables | undefined> {
   try {
     const iptables = new Iptables(await detectIptables(run, family, 'auto'), run)
     const isWatched = () => iptables.choice.flavour === 'nft' && monitor.isListening
-    const writer = new RulesWriter({ iptables, hooks: forwardHooks(), tables: ['filter'], log, isWatched })
+    const observer = repairs('forward', family)
+    const writer = new RulesWriter({ iptables, hooks: forwardHooks(), tables: ['filter'], log, isWatched, observer })
     if (iptables.choice.flavour === 'nft') monitor.subscribe(new DriftWatch({ family, writer, log }))
     const removeOthers = (keep: ReadonlySet<string>) => cleanupProxyRules(run, family, keep)
     const hasOthers = async () => (await iptables.listChain('nat', chains.services)) !== undefined

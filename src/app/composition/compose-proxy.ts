@@ -83,7 +83,7 @@ export interface ProxySources extends AgentCore {
  * other. Throws the error of the program detection if no family can be served.
  */
 export async function composeProxy(sources: ProxySources): Promise<ProxySide> {
-  const { context, client, state, applied, run, modes, monitor, addresses, apiServers } = sources
+  const { context, client, state, applied, run, modes, monitor, repairs, addresses, apiServers } = sources
   const log = context.logging.logger('platform_traffic_proxy')
   const tell = serviceEvents(new ApiEventRecorder(client, 'platnet-proxy', log.child('events')), state)
   const claimed = composeClaims({ state, addresses, apiServers: apiServers.keys, tell, log })
@@ -100,6 +100,7 @@ export async function composeProxy(sources: ProxySources): Promise<ProxySide> {
     metricsOf: createProxyMetrics(context.metrics),
     conntrackMetricsOf: createConntrackMetrics(context.metrics),
     monitor,
+    repairs,
     facts: createNodeFacts(context),
     modes,
     firstRules: new FirstRules(wanted),
@@ -249,13 +250,13 @@ function proxyOptionsOf({ options }: AppContext): ProxyOptions {
 }
 
 async function composeFamily(parts: ProxyParts, family: IpFamily): Promise<ProxyFamily> {
-  const { context, claimed, applied, run, metricsOf, monitor, facts, firstRules } = parts
+  const { context, claimed, applied, metricsOf, facts } = parts
   const base = context.logging.logger('platform_traffic_proxy')
   const log = family === 'IPv4' ? base : base.child('ipv6')
   const settings = planSettings(family, proxyOptionsOf(context), facts.now)
   const choice = await parts.modes.choose(family)
   log.info('the mode of the proxy is chosen', { mode: choice.name, why: choice.why })
-  const rules = await composeProxyRules({ family, settings, firstRules, run, monitor, log: log.child('rules') }, choice)
+  const rules = await composeProxyRules({ ...parts, family, settings, log: log.child('rules') }, choice)
   const cleaner = composeCleaner(parts, family, log.child('conntrack'))
   const onApplied = (services: readonly string[]) => cleaner.onApplied(services)
   const onOvertaken = (services: readonly string[]) => cleaner.onOvertaken(services)

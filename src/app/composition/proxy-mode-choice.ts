@@ -19,7 +19,7 @@ export interface ModeQuestion {
 
 /**
  * Chooses the mode of each family: the one that is asked for, or with `auto` nftables where its library can be reached and the kernel
- * takes the table. Each family is chosen once, whoever asks. One session serves both; as a component it closes that session after all that write
+ * takes the table. The mode of a family is chosen once. One session serves both; as a component it closes that session after all that write
  * by it have stopped.
  */
 export class ModeChooser implements Component {

@@ -1,4 +1,5 @@
 import type { NftCommit, NftListener } from '../../host/index.ts'
+import { Backoff } from '../../loop/backoff.ts'
 import { describeError } from '../../model/errors.ts'
 import type { Logger } from '../../observe/logger.ts'
 
@@ -15,17 +16,18 @@ export interface CommitGathererParts {
 }
 
 const gatherMs = 100
-/** Delay after a failure, for example while another program holds the lock; the monitor does not repeat a report. */
-const retryMs = 2_000
+/** Delays after failures, for example while another program holds the lock; the monitor does not repeat a report. A first one is often a repair in which a change of others fell. */
+const retry = { baseMs: 100, factor: 4, maxMs: 2_000, jitter: 0 } as const
 /** After more than this everything is compared. */
 const maxCommits = 1_000
 
-/** Gathers the commits of others as the kernel reports them and has those of 100 ms looked at together, again after 2 s where that fails. */
+/** Gathers the commits of others as the kernel reports them and has those of 100 ms looked at together, again after 0.1 to 2 s where that fails. */
 export class CommitGatherer implements NftListener {
   readonly #parts: CommitGathererParts
   #commits: NftCommit[] = []
   #needsAll = false
   #timer: NodeJS.Timeout | undefined
+  readonly #backoff = new Backoff(retry)
 
   constructor(parts: CommitGathererParts) {
     this.#parts = parts
@@ -59,11 +61,12 @@ export class CommitGatherer implements NftListener {
     this.#needsAll = false
     try {
       if (needsAll || commits.length > 0) await look(commits, needsAll)
+      this.#backoff.reset()
     } catch (error) {
       log.warn(failure, { error: describeError(error) })
       this.#commits.push(...commits)
       this.#needsAll ||= needsAll
-      nextMs = retryMs
+      nextMs = this.#backoff.nextDelayMs()
     } finally {
       this.#timer = undefined
       if (this.#commits.length > 0 || this.#needsAll) this.#schedule(nextMs)

@@ -1,6 +1,7 @@
 import type { Hook, TableName } from '../../netfilter/ruleset.ts'
 import type { Logger } from '../../observe/logger.ts'
 import { affectedChains, isOurChain } from './affected-chains.ts'
+import { authorsOf } from './authors.ts'
 import type { Iptables } from './iptables.ts'
 import type { OwnCommits, SeenCommit } from './own-commits.ts'
 import { type ChangeReader, hooksOf, readChains, readHooks } from './read-kernel.ts'
@@ -41,9 +42,11 @@ export class DriftRepair {
   /**
    * Reads the tables and repairs what others changed: missing, different and unwanted PLAT chains, and the hooks. Writes go on
    * while it reads. Does nothing before the first write. Throws RulesError.
+   *
+   * @param commits what changed them, for the log
    */
-  verify(): Promise<VerifyReport> {
-    this.#running ??= this.#verifyOnce().finally(() => {
+  verify(commits: readonly SeenCommit[] = []): Promise<VerifyReport> {
+    this.#running ??= this.#verifyOnce(commits).finally(() => {
       this.#running = undefined
     })
     return this.#running
@@ -66,10 +69,10 @@ export class DriftRepair {
       if (affected === undefined || countChains(affected) > maxChains) return 'too-many'
       return this.#verifyAffected(affected)
     })
-    return report === 'too-many' ? report : this.#publish(report)
+    return report === 'too-many' ? report : this.#publish(report, commits)
   }
 
-  async #verifyOnce(): Promise<VerifyReport> {
+  async #verifyOnce(commits: readonly SeenCommit[]): Promise<VerifyReport> {
     const { wanted, reconciler, changes, exclusive } = this.#parts
     await this.#parts.idle()
     if (!reconciler.isKernelKnown) return { drift: [], readMs: 0, write: unchanged }
@@ -89,7 +92,7 @@ export class DriftRepair {
       return { drift: [...drift, ...hooks.drift], readMs, write: addReports(chains, hooks.write) }
     })
     if (report.drift.length === 0) changes.remember()
-    return this.#publish(report)
+    return this.#publish(report, commits)
   }
 
   /** Compares the sets with members of ours alone, and puts back what others changed. Throws RulesError. */
@@ -137,10 +140,11 @@ export class DriftRepair {
     return { drift: [...drift, ...placed.drift], readMs, write: addReports(chains, placed.write) }
   }
 
-  #publish(report: VerifyReport): VerifyReport {
-    const { log, onVerified } = this.#parts
+  #publish(report: VerifyReport, commits: readonly SeenCommit[] = []): VerifyReport {
+    const { log, ownCommits, onVerified } = this.#parts
+    const by = authorsOf(commits.filter((commit) => !ownCommits.includes(commit)))
     for (const drift of report.drift.slice(0, maxLogged))
-      log.warn('rules that other programs changed were repaired', { ...drift })
+      log.warn('rules that other programs changed were repaired', { ...drift, ...(by && { by }) })
     const more = report.drift.length - maxLogged
     if (more > 0) log.warn('more rules that other programs changed were repaired', { chains: more })
     onVerified(report)

@@ -21,7 +21,7 @@ export class DriftWatch extends CommitGatherer {
       look: async (commits, needsAll) => {
         if (!needsAll && (await writer.verifyChains(commits, maxChains)) !== 'too-many') return
         log.debug('everything is compared with the kernel', { why: needsAll ? 'events were missed' : 'many changes' })
-        await writer.verify()
+        await writer.verify(commits)
       },
       log,
       failure: 'rules that changed in the kernel could not be compared or repaired; tried again',

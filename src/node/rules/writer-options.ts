@@ -7,8 +7,8 @@ import type { VerifyReport, WriteReport } from './reports.ts'
 
 /** Called with everything that the writer does, for metrics and events. */
 export interface RulesObserver {
-  wrote(report: WriteReport): void
-  failed(error: unknown): void
+  wrote?(report: WriteReport): void
+  failed?(error: unknown): void
   verified(report: VerifyReport): void
 }
 

@@ -47,7 +47,7 @@ export class RulesWriter implements Component {
     this.#options = options
     this.#operations = new ExclusiveOperations({
       healthNow: () => this.#healthNow(),
-      onFailure: (error) => observer?.failed(error),
+      onFailure: (error) => observer?.failed?.(error),
     })
     this.#wanted = new WantedRules(tables, family)
     const shared = {
@@ -140,8 +140,8 @@ export class RulesWriter implements Component {
   }
 
   /** Compares all tables with the kernel and repairs what others changed (`DriftRepair.verify`). Throws RulesError. */
-  verify(): Promise<VerifyReport> {
-    return this.#repair.verify()
+  verify(commits?: readonly SeenCommit[]): Promise<VerifyReport> {
+    return this.#repair.verify(commits)
   }
 
   /** Compares the chains of these commits with the kernel (`DriftRepair.verifyChains`). Throws RulesError. */
@@ -191,7 +191,7 @@ export class RulesWriter implements Component {
     const report = await this.#reconciler.reconcile()
     if (this.#wanted.memberSets.leftovers.length > 0) this.#upkeep.removeSoon()
     this.#options.log.debug('rules written', { ...report })
-    this.#options.observer?.wrote(report)
+    this.#options.observer?.wrote?.(report)
     return report
   }
 

@@ -2,6 +2,7 @@ import type { NftCommit, NftSession } from '../../../host/index.ts'
 import { isFilledByPackets } from '../../../netfilter/nft/set-specs.ts'
 import type { NftTable, SetSpec } from '../../../netfilter/nft/types.ts'
 import type { Logger } from '../../../observe/logger.ts'
+import { authorsOf } from '../authors.ts'
 import { CommitGatherer } from '../commit-gatherer.ts'
 import type { NftWriter } from './writer.ts'
 
@@ -25,8 +26,9 @@ export class ElementDriftWatch extends CommitGatherer {
       isOwn: (commit) => session.isOwn(commit),
       look: async (commits, needsAll) => {
         const sets = needsAll ? 'all' : changedSets(commits, wanted.table)
-        if (sets === 'all') await writer.verify()
-        else if (sets.length > 0) await writer.verify(sets)
+        const by = authorsOf(commits)
+        if (sets === 'all') await writer.verify(undefined, by)
+        else if (sets.length > 0) await writer.verify(sets, by)
       },
       log,
       failure: 'elements that changed in the kernel could not be compared or repaired; tried again',

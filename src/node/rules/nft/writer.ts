@@ -5,6 +5,7 @@ import { type NftChange, type SetSpec, stateSet } from '../../../netfilter/nft/t
 import type { Logger } from '../../../observe/logger.ts'
 import { RulesError } from '../errors.ts'
 import { ExclusiveOperations } from '../exclusive-operations.ts'
+import type { RepairObserver } from '../metrics.ts'
 import type { ChainDifference } from '../preview.ts'
 import { unchanged, type WriteReport } from '../reports.ts'
 import { VerifySchedule } from '../verify-schedule.ts'
@@ -22,6 +23,7 @@ export interface NftWriterOptions {
   readonly verifyIntervalMs?: number
   /** Whether a listener reports changes of others: comparing is then only a safety net. */
   readonly isWatched?: () => boolean
+  readonly observer?: RepairObserver
 }
 
 /** One difference that was repaired, and that another program made. */
@@ -120,8 +122,12 @@ export class NftWriter implements Component {
     })
   }
 
-  /** Compares the table with the kernel and repairs what others changed: all of it, or the elements of some sets. Throws RulesError. */
-  async verify(sets?: readonly SetSpec[]): Promise<NftVerifyReport> {
+  /**
+   * Compares the table with the kernel and repairs what others changed: all of it, or the elements of some sets. Throws RulesError.
+   *
+   * @param by the programs that changed it, for the log
+   */
+  async verify(sets?: readonly SetSpec[], by?: string): Promise<NftVerifyReport> {
     const startedMs = performance.now()
     if (this.#kernelIs === 'unknown') return { ...nothingDone, readMs: 0 }
     const differs = await this.#differs(sets)
@@ -129,7 +135,8 @@ export class NftWriter implements Component {
     if (!differs) return { ...nothingDone, readMs }
     const report = await this.#operations.run(() => this.#repairOf(sets))
     for (const drift of report.drift)
-      this.#options.log.warn('what other programs changed in our table was repaired', { ...drift })
+      this.#options.log.warn('what other programs changed in our table was repaired', { ...drift, ...(by && { by }) })
+    this.#options.observer?.verified(report)
     return { ...report, readMs }
   }
 

@@ -21,7 +21,7 @@ function machine() {
   const run = (async (file: string, args: readonly string[]) => {
     commands.push([file, ...args].join(' '))
     if (/iptables/.test([file, ...args].join(' '))) {
-      throw new ExecError('not-found', `${file} is not installed`, { command: file, stderr: '' })
+      throw new ExecError('not-found', `${file} is not installed`, { command: file, exitCode: undefined, stderr: '' })
     }
     return { endedBy: 'exit', exitCode: 0, stdout: 'v1.2.3', stderr: '', durationMs: 1 }
   }) as unknown as Run
