@@ -117,7 +117,7 @@ const orderWithin: Readonly<Record<string, FolderOrder>> = {
     'index.ts',
   ],
   'src/node/dns/plugins': [
-    'client.ts',
+    'client.ts other-plugins.ts',
     'handler.ts',
     'resolve-target.ts resolver-handler.ts',
     'bind errors forward health hosts kubernetes loadbalance log prometheus ready reload rewrite template',

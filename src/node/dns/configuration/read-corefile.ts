@@ -2,6 +2,7 @@ import { type CorefileSources, type Directive, type RawBlock, readBlocks, type S
 import { CorefileError } from '../corefile/errors.ts'
 import { readServerKeys } from '../corefile/zones.ts'
 import { type DirectiveReader, directiveReaders } from '../plugins/directives.ts'
+import { adviceFor, hasNoEffect } from '../plugins/other-plugins.ts'
 import type { Corefile, ServerBlock } from '../plugins/server-block.ts'
 import { nameText } from '../wire/name.ts'
 
@@ -26,10 +27,14 @@ function readServerBlock({ keys, directives }: RawBlock): ServerBlock {
     bind: [],
     rewrite: [],
     template: [],
+    ignored: directives
+      .filter(({ name }) => hasNoEffect(name.text))
+      .map(({ name: { text, file, line } }) => ({ name: text, location: { file, line } })),
   }
   const seen = new Set<string>()
   for (const directive of directives) {
     const { name } = directive
+    if (hasNoEffect(name.text)) continue
     const reader = findReader(directive)
     if (seen.has(name.text) && reader.repeatable !== true) {
       throw new CorefileError('conflict', name, `${name.text}: this plugin can only be used once per server block`)
@@ -43,7 +48,12 @@ function readServerBlock({ keys, directives }: RawBlock): ServerBlock {
 function findReader({ name }: Directive): DirectiveReader {
   const reader = Object.hasOwn(directiveReaders, name.text) ? directiveReaders[name.text] : undefined
   if (reader !== undefined) return reader
-  throw new CorefileError('unknown-directive', name, `Error during parsing: Unknown directive '${name.text}'`)
+  const advice = adviceFor(name.text, Object.keys(directiveReaders))
+  throw new CorefileError(
+    'unknown-directive',
+    name,
+    `Error during parsing: Unknown directive '${name.text}': ${advice}`,
+  )
 }
 
 /** Refuses a zone that is served twice on one port of one address. */

@@ -20,6 +20,11 @@ export interface Corefile {
   readonly blocks: readonly ServerBlock[]
 }
 
+interface IgnoredDirective {
+  readonly name: string
+  readonly location: SourceLocation
+}
+
 /** One server block with the settings of each of its plugins. */
 export interface ServerBlock {
   readonly location: SourceLocation
@@ -42,4 +47,6 @@ export interface ServerBlock {
   /** In the order in which they are written, which is the order in which they are tried. */
   readonly rewrite: readonly RewriteRule[]
   readonly template: readonly TemplateSettings[]
+  /** Directives that are taken and do nothing. */
+  readonly ignored: readonly IgnoredDirective[]
 }

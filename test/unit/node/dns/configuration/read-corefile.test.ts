@@ -90,6 +90,16 @@ describe('the grammar of a Corefile', () => {
     ['a {\n}\nb\nerrors', 'syntax', "Corefile:4 - Error during parsing: Expected '{' after b"],
     ['a {\n\n whoops\n}', 'unknown-directive', "Corefile:3 - Error during parsing: Unknown directive 'whoops'"],
     ['a {\n toString\n}', 'unknown-directive', 'Corefile:2 - '],
+    [
+      'a {\n forwrad . 192.0.2.1\n}',
+      'unknown-directive',
+      "Corefile:2 - Error during parsing: Unknown directive 'forwrad': expected one of bind, cache, errors, forward,",
+    ],
+    [
+      'a {\n autopath @kubernetes\n}',
+      'unknown-directive',
+      "Corefile:2 - Error during parsing: Unknown directive 'autopath': this plugin of CoreDNS is not part of Platnet",
+    ],
     ['import block.conf', 'unknown-directive', "/etc/block.conf:2 - Error during parsing: Unknown directive 'whoops'"],
     ['a {\n import none.conf\n}', 'import', 'Corefile:2 - import none.conf: there is no such snippet or file'],
     ['a {\n import self.conf\n}', 'import', '/etc/self.conf:1 - import self.conf: a file cannot import itself'],

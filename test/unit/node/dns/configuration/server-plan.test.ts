@@ -96,6 +96,14 @@ test('an option without effect is reported with its line', () => {
   )
 })
 
+test('a plugin of CoreDNS that changes no answer is taken and reported with its line, wherever it stands', () => {
+  const corefile = read('. {\n debug\n metadata\n}\n')
+  assert.deepEqual(optionsWithoutEffect({ corefile, rights: allRights }), [
+    'Corefile:2 - debug: this plugin of CoreDNS has no effect here',
+    'Corefile:3 - metadata: this plugin of CoreDNS has no effect here',
+  ])
+})
+
 test('a Corefile that asks for too much is refused with its line', () => {
   const repeated = (count: number, line: (at: number) => string) =>
     Array.from({ length: count }, (_, at) => line(at)).join('\n')
