@@ -18,3 +18,18 @@ test('the example speaks the default dialect and its slice belongs to its Servic
     service.spec.ports.map(({ name }: { name: string }) => name),
   )
 })
+
+test('the Ingress of the examples is of the class beside it, which our controller serves, for the Service of hello.yaml', () => {
+  const read = (name: string) =>
+    parseAllDocuments(readFileSync(resolve(import.meta.dirname, `../../examples/${name}`), 'utf8')).map((document) =>
+      document.toJS(),
+    )
+  const [ingressClass, ingress] = read('ingress.yaml')
+  const dialect = createDialect('platform')
+  for (const { apiVersion } of [ingressClass, ingress]) assert.equal(apiVersion, `${dialect.groups.networking}/v1`)
+  assert.equal(ingressClass.spec.controller, `${dialect.domain}/ingress`)
+  assert.equal(ingress.spec.ingressClassName, ingressClass.metadata.name)
+  const { service } = ingress.spec.rules[0].http.paths[0].backend
+  const hello = read('hello.yaml').find(({ kind }) => kind === 'Service')
+  assert.deepEqual([service.name, service.port.number], [hello.metadata.name, hello.spec.ports[0].port])
+})

@@ -112,7 +112,9 @@ function explain(
   if (plane.step === undefined) return undefined
   const { table, problems } = plane.step
   const classOf = (ingress: Parameters<IngressPlan['classOf']>[0]) => plan.classOf(ingress)
-  return explainUrl({ table, problems, services, ingresses: () => plan.ingresses(), classOf, nowMs: Date.now() }, url)
+  const waitsFor = plane.isWanted ? undefined : plan.controller
+  const ingresses = () => plan.ingresses()
+  return explainUrl({ table, problems, services, ingresses, classOf, waitsFor, nowMs: Date.now() }, url)
 }
 
 type AskedUrl = Parameters<typeof explainUrl>[1]

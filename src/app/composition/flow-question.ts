@@ -16,7 +16,8 @@ interface ExplainingPlane extends Pick<ProxyFamily['plane'], 'family' | 'health'
 export interface FlowSources {
   /** Empty where the agent runs without the proxy. */
   readonly families: readonly { readonly plane: ExplainingPlane }[]
-  readonly interfaceOf: (source: Ip) => Promise<string | undefined>
+  /** The link of the route to an address; undefined without a route. */
+  readonly interfaceOf: (address: Ip) => Promise<string | undefined>
   /** The base chains of the kernel that packets of an address family pass. */
   readonly readChains: (family: IpFamily) => Promise<readonly BaseChain[]>
   /** Undefined where the agent runs without network policies. */
@@ -156,7 +157,14 @@ async function explainByProxy(
     ...(inInterface !== undefined && { inInterface }),
   } as const
   const world = { isLocalAddress: (ip: Ip) => own.has(ip) }
-  return found.plane.view.explainFlow(packet, world, await readChains(family))
+  const explained = found.plane.view.explainFlow(packet, world, await readChains(family))
+  const isUnreachable = isOwn && explained.services.length > 0 && (await interfaceOf(destination)) === undefined
+  return isUnreachable ? { ...explained, lines: [describeMissingRoute(destination), ...explained.lines] } : explained
+}
+
+/** The kernel looks for a route before it shows a packet of a program here to any rule. */
+function describeMissingRoute(destination: Ip): string {
+  return `This node finds no route to ${destination} (ip route get ${destination}), so its own programs get "Network is unreachable" and none of the rules below is met.`
 }
 
 const nothingTraced = { services: [], outcomes: [], reasons: [] }

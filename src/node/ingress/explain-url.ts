@@ -19,6 +19,8 @@ export interface AskedUrl {
 export interface IngressView extends OthersView {
   readonly problems: ProblemsByIngress
   readonly services: ServiceSource
+  /** The controller that an IngressClass has to name before this node listens; undefined while it listens. */
+  readonly waitsFor?: string | undefined
   /** Milliseconds since 1970. */
   readonly nowMs: number
 }
@@ -26,12 +28,14 @@ export interface IngressView extends OthersView {
 /** The answer to a request, in sentences and as data. */
 export interface UrlExplanation {
   readonly url: AskedUrl
-  /** The status of an answer that this node makes itself; absent where an endpoint answers. */
+  /** The status of an answer that this node makes itself; absent where an endpoint answers, or nothing listens. */
   readonly status?: 404 | 503
   readonly route?: ExplainedRoute
   readonly backend?: ExplainedBackend
   /** Absent for http. Empty: TLS is not served. */
   readonly certificates?: readonly ExplainedCertificate[]
+  /** The controller that no IngressClass names, so that nothing listens. */
+  readonly waitsFor?: string
   /** Ingresses that have a part for this host and do not answer, and why. */
   readonly others: readonly OtherIngress[]
   readonly lines: readonly string[]
@@ -91,7 +95,8 @@ export function explainUrl(view: IngressView, url: AskedUrl): UrlExplanation {
   const others = explainOthers(view, url, match)
   const explained = {
     url,
-    ...(backend === undefined && { status: 404 as const }),
+    ...(view.waitsFor !== undefined && { waitsFor: view.waitsFor }),
+    ...(backend === undefined && view.waitsFor === undefined && { status: 404 as const }),
     ...(backend?.endpoints.length === 0 && { status: 503 as const }),
     ...(route !== undefined && { route }),
     ...(backend !== undefined && { backend }),
@@ -140,7 +145,7 @@ function explainCertificates({ table, nowMs }: IngressView, host: string): reado
 }
 
 function describe(explained: Omit<UrlExplanation, 'lines'>): readonly string[] {
-  const { url, route, backend, certificates, others } = explained
+  const { url, route, backend, waitsFor, certificates, others } = explained
   const asked = `${url.scheme}://${url.host}${url.path}`
   const named = others
     .slice(0, maxNamed)
@@ -148,7 +153,7 @@ function describe(explained: Omit<UrlExplanation, 'lines'>): readonly string[] {
   const more = others.length > maxNamed ? [`  And ${others.length - maxNamed} more do not answer.`] : []
   return [
     ...(route === undefined || backend === undefined
-      ? [`${asked} gets 404: no path and no default backend of an Ingress matches it.`]
+      ? [describeUnrouted(asked, waitsFor)]
       : describeRouted(asked, route, backend)),
     ...(certificates === undefined ? [] : describeCertificates(certificates, url.host)),
     ...(route?.problems ?? [])
@@ -157,6 +162,11 @@ function describe(explained: Omit<UrlExplanation, 'lines'>): readonly string[] {
     ...named,
     ...more,
   ]
+}
+
+function describeUnrouted(asked: string, waitsFor: string | undefined): string {
+  if (waitsFor === undefined) return `${asked} gets 404: no path and no default backend of an Ingress matches it.`
+  return `${asked} is not answered: nothing listens here until an IngressClass has the controller ${waitsFor}.`
 }
 
 function describeRouted(asked: string, route: ExplainedRoute, backend: ExplainedBackend): readonly string[] {

@@ -28,14 +28,14 @@ export interface ObjectChanges {
 
 /** Keeps all Ingresses and classes, and knows which Ingresses are ours: those of a class with our controller. */
 export class OwnIngresses {
-  readonly #controller: string
+  readonly controller: string
   readonly #known = new Map<ObjectKey, Parsed<Ingress>>()
   readonly #own = new Map<ObjectKey, Ingress>()
   readonly #classes = new Map<string, IngressClass>()
   readonly #byClass = new Map<string, Set<ObjectKey>>()
 
   constructor(controller: string) {
-    this.#controller = controller
+    this.controller = controller
   }
 
   /** Every Ingress that can be read, of foreign classes too. */
@@ -49,14 +49,14 @@ export class OwnIngresses {
 
   /** Tells whether a class names our controller: only then an Ingress can be ours. */
   get hasClass(): boolean {
-    return this.#classes.values().some(({ controller }) => controller === this.#controller)
+    return this.#classes.values().some(({ controller }) => controller === this.controller)
   }
 
   classOf({ className }: Ingress): ClassVerdict {
     if (className === undefined) return { kind: 'no-class' }
     const controller = this.#classes.get(className)?.controller
     if (controller === undefined) return { kind: 'unknown-class', className }
-    return controller === this.#controller ? { kind: 'ours' } : { kind: 'foreign', className, controller }
+    return controller === this.controller ? { kind: 'ours' } : { kind: 'foreign', className, controller }
   }
 
   update({ ingresses = new Map(), classes = new Map() }: ObjectChanges): readonly IngressTransition[] {

@@ -69,6 +69,11 @@ export class IngressPlan {
     this.#wanted = new Set(defaultCertificate === undefined ? [] : [defaultCertificate])
   }
 
+  /** The name of our controller in IngressClasses. */
+  get controller(): string {
+    return this.#ingresses.controller
+  }
+
   /** Tells whether an IngressClass names our controller. */
   get hasClass(): boolean {
     return this.#ingresses.hasClass

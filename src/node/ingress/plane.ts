@@ -108,7 +108,7 @@ export class IngressPlane implements Component {
     if (objects.missing.length > 0 || !nodeState.synced) return
     const startMs = performance.now()
     const step = await this.#plan()
-    if (!this.#isWanted()) return this.#onNotWanted(revision)
+    if (!this.isWanted) return this.#onNotWanted(revision)
     if (this.#isWaitingForSecrets(step)) return this.#syncAt(this.#startedMs + firstSecretsMs - performance.now())
     await this.#apply(step, startMs)
     this.#parts.applied.publish(ingressPlane, revision)
@@ -130,7 +130,7 @@ export class IngressPlane implements Component {
   }
 
   /** Ports are opened once a class names our controller, and stay open; a proxy that outlived the agent gets its table in any case. */
-  #isWanted(): boolean {
+  get isWanted(): boolean {
     return this.#parts.plan.hasClass || this.#parts.driver.isServing
   }
 

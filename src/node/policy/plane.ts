@@ -164,7 +164,7 @@ export class PolicyPlane implements Component {
     }
     const failures = this.#families.map(({ failure }) => failure).filter((failure) => failure !== undefined)
     if (failures.length > 0) return [this.#hasBegun ? 'degraded' : 'unknown', failures.join('; ')]
-    if (!this.#hasBegun) return ['unknown', `waiting for lists: ${this.#parts.lists.missing().join(', ')}`]
+    if (!this.#hasBegun) return ['unknown', describeWait(this.#parts.lists.missing())]
     return this.#judgePolicies()
   }
 
@@ -180,4 +180,9 @@ export class PolicyPlane implements Component {
     const sinceMs = this.#health.level === level ? this.#health.sinceMs : Date.now()
     this.#health = { level, message, sinceMs }
   }
+}
+
+/** Nothing is followed before the API server has answered. */
+function describeWait(missing: readonly string[]): string {
+  return missing.length === 0 ? 'waiting for the API server' : `waiting for lists: ${missing.join(', ')}`
 }

@@ -23,9 +23,18 @@ export async function probeForwarding(question: Question, run: Run = runProgram)
   const uplinks = await Promise.all(families.map((family) => interfaceTowards(outside[family], run)))
   const findings = [
     ...describeNeighbours(found.flat()),
+    ...(uplinks[0] === undefined ? [withoutRoute] : []),
     ...families.flatMap((family, index) => judgeFamily(family, found[index] ?? [], question, uplinks[index])),
   ]
   return findings.length > 0 ? findings : [{ level: 'ok', what: 'no rules of other programs refuse what pods send' }]
+}
+
+/** The kernel looks for a route before it shows a packet of a program here to any rule. */
+const withoutRoute: Finding = {
+  level: 'warn',
+  what: 'this machine has no IPv4 route to outside: to its own programs cluster IPs are unreachable (pods are not affected), and it may take the address of a bridge of pods for its own',
+  remedy:
+    'ip route add default via ROUTER, or without one: ip route add SERVICE-NETWORK dev LINK (10.96.0.0/12 where nothing else is chosen), and --node-ip',
 }
 
 /** Judges the base chains that packets of a family meet. `uplink`: the link to other nodes and outside, where it is known. */

@@ -146,6 +146,19 @@ describe('the explanation of a flow', () => {
     ])
   })
 
+  it('says first that programs of this node have no route to the address of a Service, before which no rule is met', async () => {
+    const [family] = proxyTo()
+    assert.ok(family)
+    const explained = { services: ['the cluster IP of x/web'], outcomes: [], reasons: [], lines: ['by the proxy'] }
+    const view = { isPlanning: false, explainFlow: () => explained }
+    const families = [{ plane: { ...family.plane, view } }]
+    const linesFrom = async (source: string, link?: string) =>
+      (await explain({ families, interfaceOf: async () => link }, { source, destination: service })).lines
+    assert.match((await linesFrom('127.0.0.1'))[0] ?? '', /^This node finds no route to 10\.96\.0\.1 /)
+    assert.deepEqual(await linesFrom('127.0.0.1', 'eth0'), ['by the proxy'])
+    assert.deepEqual(await linesFrom(client), ['by the proxy'], 'a packet of a pod meets the rules before its route')
+  })
+
   it('names three of many endpoints', async () => {
     const { lines, policies } = await explain(
       { families: proxyTo(...Array.from({ length: 20 }, () => '10.244.0.2')), policy: policiesOf([]) },

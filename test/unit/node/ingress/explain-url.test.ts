@@ -4,7 +4,7 @@ import { explainUrl, parseAskedUrl } from '../../../../src/node/ingress/explain-
 import { IngressCluster, ingressDialect } from '../../../helpers/ingress-cluster.ts'
 import { makeEndpoint } from '../../../helpers/services.ts'
 
-function explain(cluster: IngressCluster, text: string) {
+function explain(cluster: IngressCluster, text: string, waitsFor?: string) {
   const url = parseAskedUrl(text)
   assert.ok(url !== undefined)
   const { plan, step, services, nowMs } = cluster
@@ -18,6 +18,7 @@ function explain(cluster: IngressCluster, text: string) {
         service: (key) => services.get(key)?.service,
         slicesOf: (key) => services.get(key)?.slices ?? [],
       },
+      waitsFor,
       nowMs,
     },
     url,
@@ -46,6 +47,14 @@ describe('A URL to explain', () => {
 })
 
 describe('The explanation of a request', () => {
+  test('says that nothing listens before an IngressClass names the controller', () => {
+    const { lines, status } = explain(new IngressCluster(), 'http://shop.example.com/', 'platform.internal/ingress')
+    assert.equal(status, undefined)
+    assert.deepEqual(lines, [
+      'http://shop.example.com/ is not answered: nothing listens here until an IngressClass has the controller platform.internal/ingress.',
+    ])
+  })
+
   test('names Ingress, path, Service, endpoints and settings', () => {
     const cluster = new IngressCluster()
     const { ingressBalance, ingressStickyCookie } = ingressDialect.annotations

@@ -50,6 +50,19 @@ test('a node without other programs has one good finding', async () => {
   ])
 })
 
+test('a machine without an IPv4 route to outside gets a warning', async () => {
+  const run = nodeWith({ rules: '-P INPUT ACCEPT\n' })
+  const without: Run = async (file, args, options) => {
+    if (file === 'ip') throw new Error('Network is unreachable')
+    return run(file, args, options)
+  }
+  const findings = await probeForwarding({ networks, willAccept: true }, without)
+  assert.deepEqual(
+    findings.map(({ level, what }) => [level, what.split(':')[0]]),
+    [['warn', 'this machine has no IPv4 route to outside']],
+  )
+})
+
 test('Docker: the policy of FORWARD is named with the rules for DOCKER-USER, and no more where ours accept', async () => {
   const is = `ok Docker keeps rules on this node (${forward}): it sets the policy of FORWARD to DROP, and accepts the traffic of its own bridges alone`
   assert.deepEqual(await check({ rules: saved('docker.rules') }, false), [
