@@ -36,7 +36,11 @@ const network2 = { focus: network, skip: notHere }
 const noWebhooks = 'webhook|Webhook|Aggregator|aggregat|CustomResourceFieldSelectors'
 
 /** The tests of kinds that `platnet server` does not serve, with the reason in docs/differences.md. */
-const notServed = 'API priority and fairness'
+const notServed = [
+  'API priority and fairness',
+  // Reads /apis/apiregistration.k8s.io/v1.
+  'locate the groupVersion and a resource within each APIGroup',
+].join('|')
 
 /** Waits ten minutes for a continue token to expire; here it stays good for the newest 10,000 revisions. */
 const longHistory = 'continue listing from the last key if the original version has been compacted away'

@@ -22,7 +22,7 @@ export interface PolicyStatusOptions {
 }
 
 /** The field manager of the status, under the name of Kubernetes' controller: where that runs too, both write the same. */
-const manager = 'validatingadmissionpolicy-status-controller'
+const manager = 'validatingadmissionpolicy-status'
 
 /** Writes the status of each new generation of a ValidatingAdmissionPolicy: the type check of its expressions. */
 export class PolicyStatus {
@@ -59,11 +59,16 @@ export class PolicyStatus {
     this.#writing.request()
   }
 
+  /** Writes what is due; a failure of one policy does not delay the others. */
   async #write(): Promise<void> {
-    for (const [name, policy] of this.#due) {
-      await this.#apply(name, policy).catch(ignoreGone)
-      if (this.#due.get(name) === policy) this.#due.delete(name)
-    }
+    const results = await Promise.allSettled([...this.#due].map(([name, policy]) => this.#settle(name, policy)))
+    const failed = results.find((result) => result.status === 'rejected')
+    if (failed !== undefined) throw failed.reason
+  }
+
+  async #settle(name: string, policy: ApiDocument): Promise<void> {
+    await this.#apply(name, policy).catch(ignoreGone)
+    if (this.#due.get(name) === policy) this.#due.delete(name)
   }
 
   async #apply(name: string, policy: ApiDocument): Promise<void> {
