@@ -14,7 +14,8 @@ export interface BenchReport {
 }
 
 export function compare(metric: string, unit: string, ours: number, peerName: string, peer: number): BenchRow {
-  return { metric, unit, ours: round(ours), peer: round(peer), peerName, ratio: round(ours / peer) }
+  const ratio = peer === 0 ? null : round(ours / peer)
+  return { metric, unit, ours: round(ours), peer: round(peer), peerName, ratio }
 }
 
 export function measureAlone(metric: string, unit: string, ours: number): BenchRow {

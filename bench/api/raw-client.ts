@@ -68,6 +68,10 @@ export class RawClient {
     this.#socket.write(`GET ${path} HTTP/1.1\r\nhost: ${this.#host}${headEnd}`, 'latin1')
   }
 
+  onClose(listener: () => void): void {
+    this.#socket.once('close', listener)
+  }
+
   close(): void {
     this.#socket.destroy()
   }

@@ -37,6 +37,8 @@ export interface AgentsFigures {
   readonly changeSeconds?: number
   /** Events that came to watches, of all changes. */
   readonly events?: number
+  /** Watches that the server has ended by now; what they would have got never came. */
+  readonly endedWatches?: number
 }
 
 /** Times in milliseconds from the commit of each change. */
@@ -49,6 +51,8 @@ export interface FanOut {
 export class SimulatedAgents {
   readonly #child: ChildProcess = fork(join(import.meta.dirname, 'agents.program.ts'), [], {
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    // As JSON a time without end would be null, and count as none.
+    serialization: 'advanced',
   })
 
   async perform(step: AgentsStep): Promise<AgentsFigures> {

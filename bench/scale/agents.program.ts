@@ -24,6 +24,7 @@ const seenMs: number[][][] = []
 const agentsOf: number[] = []
 let events = 0
 let watches = 0
+let endedWatches = 0
 let writer: AdminAccess
 let services = 0
 let written = 0
@@ -34,6 +35,9 @@ async function openWatch(node: SimulatedNode, { path, holds }: AgentWatch, held:
   const isMeasured = holds === 'slices'
   const ready = Promise.withResolvers<void>()
   let count = 0
+  client.onClose(() => {
+    endedWatches += 1
+  })
   client.watch(`${path}${path.includes('?') ? '&' : '?'}watch=1`, (nowMs, line) => {
     count += 1
     if (count === initial) ready.resolve()
@@ -121,7 +125,7 @@ async function change(seconds: number, perSecond: number): Promise<AgentsFigures
     )
     return { medianMs: seen.map(({ medianMs }) => medianMs), lastMs: seen.map(({ lastMs }) => lastMs) }
   })
-  return { latencies, changes, changeSeconds, events: events - eventsBefore }
+  return { latencies, changes, changeSeconds, events: events - eventsBefore, endedWatches }
 }
 
 async function changeSlice(client: RawClient, number: number): Promise<void> {

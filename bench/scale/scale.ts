@@ -76,6 +76,7 @@ async function measureFigures(servers: Servers, agents: number): Promise<readonl
     return [
       { metric: 'until all watches have all objects', unit: 's', value: connectSeconds },
       ...resourceFigures({ agents, events: changing.events ?? 0, empty, before, rested, changed }),
+      { metric: 'watches that the server ended', unit: '', value: changing.endedWatches ?? 0 },
       { metric: 'changes', unit: '1/s', value: (changing.changes ?? 0) / changeSeconds },
       ...latencyFigures(changing.latencies ?? []),
       ...(servers.etcdPids.length === 0
