@@ -22,7 +22,7 @@ const group = '/apis/cert-manager.io/v1'
 const inDefault = `${group}/namespaces/default`
 const crds = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions'
 
-/** The parts of cert-manager's chart that its controllers need; it has no way to leave out its webhook, which this server does not call. */
+/** The parts of cert-manager's chart that its controllers need. */
 const parts = ['rbac', 'serviceaccount', 'cainjector-rbac', 'cainjector-serviceaccount']
 
 function issuer(kind: string, name: string, spec: object): object {
@@ -156,6 +156,22 @@ describe("cert-manager's controllers, with the roles of its chart", {
       async () => /"Starting workers".*customresourcedefinition/i.test(injector.log),
       deadlineMs,
     )
+  })
+
+  test('cainjector gives webhooks the authority of a certificate', async () => {
+    const metadata = { name: 'injected', annotations: { 'cert-manager.io/inject-ca-from': 'default/web' } }
+    const path = '/apis/admissionregistration.k8s.io/v1'
+    const kinds = ['mutatingwebhookconfigurations', 'validatingwebhookconfigurations']
+    const rules = [{ operations: ['CREATE'], apiGroups: ['example.com'], apiVersions: ['v1'], resources: ['boats'] }]
+    const clientConfig = { service: { namespace: 'default', name: 'hook' } }
+    const webhook = { name: 'a.example.com', rules, clientConfig, sideEffects: 'None', admissionReviewVersions: ['v1'] }
+    for (const kind of kinds) await create(`${path}/${kind}`, { metadata, webhooks: [webhook] })
+    const authority = (await secretOf('web')).data['ca.crt']
+    const isInjected = async () => {
+      const found = await Promise.all(kinds.map((kind) => call('GET', `${path}/${kind}/injected`)))
+      return found.every(({ body }) => body.webhooks[0].clientConfig.caBundle === authority)
+    }
+    await untilAsync('the webhooks have the authority', isInjected, deadlineMs)
   })
 
   test('a second process takes over from one that was killed', async () => {

@@ -132,7 +132,10 @@ func runInjector(ctx context.Context) error {
 	}
 	err = cainjector.RegisterAllInjectors(ctx, manager, cainjector.SetupOptions{
 		EnableCertificatesDataSource: true,
-		EnabledReconcilersFor:        map[string]bool{cainjector.CustomResourceDefinitionName: true},
+		EnabledReconcilersFor: map[string]bool{
+			cainjector.CustomResourceDefinitionName: true, cainjector.MutatingWebhookConfigurationName: true,
+			cainjector.ValidatingWebhookConfigurationName: true,
+		},
 	})
 	if err != nil {
 		return err
