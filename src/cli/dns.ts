@@ -98,6 +98,10 @@ async function answer(question: Question): Promise<DnsAnswer> {
   }
 }
 
+/** The answer itself has no reason, which may be the name of an upstream: that is for operators. */
+const whereReasonsAre =
+  ';; the log of the agent that answers says why: target platform_dns::resolver, the name of the question'
+
 function renderAnswer(found: DnsAnswer): string {
   const { rcode, authoritative, server, port, tookMs, records, explanation, unexplained } = found
   const lines = [
@@ -105,6 +109,7 @@ function renderAnswer(found: DnsAnswer): string {
     ...records,
     ...(explanation ? [renderExplanation(explanation)] : []),
     ...(unexplained === undefined ? [] : [`;; no explanation: ${unexplained}`]),
+    ...(rcode === 'SERVFAIL' ? [whereReasonsAre] : []),
   ]
   return `${lines.join('\n')}\n`
 }

@@ -19,7 +19,8 @@ async function startServer(): Promise<{ port: string; close: () => Promise<unkno
     const response = DNS.Packet.createResponseFromRequest(request)
     const name = request.questions[0]?.name ?? ''
     response.header.aa = 1
-    if (name !== 'web.default.svc.cluster.local') response.header.rcode = 3
+    if (name === 'fails.example') response.header.rcode = 2
+    else if (name !== 'web.default.svc.cluster.local') response.header.rcode = 3
     else response.answers.push({ name, type: 1, class: 1, ttl: 30, address: '10.96.4.2' } as DNS.Packet.Resource)
     return response
   }
@@ -44,6 +45,12 @@ test('dns query shows the answer as a zone file has it, and ends with 1 where th
     const missing = await platnet('dns', 'query', 'other.default.svc.cluster.local', 'aaaa', ...where)
     assert.equal(missing.code, 1)
     assert.match(missing.out, /^;; NXDOMAIN/)
+    assert.doesNotMatch(missing.out, /log/)
+    const failed = await platnet('dns', 'query', 'fails.example', ...where)
+    assert.match(
+      failed.out,
+      /^;; SERVFAIL .*\n;; the log of the agent that answers says why: target platform_dns::resolver/,
+    )
   } finally {
     await close()
   }
