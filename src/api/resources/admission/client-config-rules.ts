@@ -16,7 +16,11 @@ const form = '; desired format: https://host[/path]'
 /** Scheme, authority, path, query and fragment (RFC 3986, appendix B). */
 const urlParts = /^(?:([a-z][a-z0-9+.-]*):)?(?:\/\/([^/?#]*))?([^?#]*)(?:\?([^#]*))?(?:#(.*))?$/i
 
+/** Control characters, a percent sign that escapes nothing, or no scheme and a colon before the first slash. */
+const unreadable = /\p{Cc}|%(?![\da-f]{2})|^(?![a-z][a-z\d+.-]*:)[^/]*:/iu
+
 function checkUrl(url: string, path: string): readonly FieldError[] {
+  if (unreadable.test(url.replace(/\?[^#]*/, ''))) return [unparsable(url, path)]
   const [, scheme = '', authority = '', , query = '', fragment = ''] = urlParts.exec(url) ?? []
   const at = authority.lastIndexOf('@')
   const [user, host] = [authority.slice(0, Math.max(0, at)), authority.slice(at + 1)]
@@ -30,7 +34,11 @@ function checkUrl(url: string, path: string): readonly FieldError[] {
     ...(query === '' ? [] : [invalidField(path, query, 'query parameters are not permitted in the URL')]),
   ]
   if (errors.length > 0 || URL.canParse(url)) return errors
-  return [requiredField(path, `url must be a valid URL: ${JSON.stringify(url)} cannot be parsed${form}`)]
+  return [unparsable(url, path)]
+}
+
+function unparsable(url: string, path: string): FieldError {
+  return requiredField(path, `url must be a valid URL: ${JSON.stringify(url)} cannot be parsed${form}`)
 }
 
 function checkService(service: Json, path: string): readonly FieldError[] {
