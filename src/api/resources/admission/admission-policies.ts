@@ -1,7 +1,7 @@
 import type { Dialect } from '../../../model/dialect.ts'
 import { type ApiDocument, listAt, objectAt, textAt, valueAt } from '../../document.ts'
 import { type Check, fields } from '../../schema/checks.ts'
-import { type FieldError, requiredField } from '../../schema/field-error.ts'
+import { type FieldError, invalidField, requiredField } from '../../schema/field-error.ts'
 import { object, type Schema } from '../../schema/schema.ts'
 import { conditions } from '../condition-rules.ts'
 import { defineKind } from '../define-kind.ts'
@@ -73,11 +73,21 @@ function paramRefCell({ spec }: ApiDocument): string {
 }
 
 const checkWarnings: Check = (typeChecking, path) =>
-  listAt(typeChecking, 'expressionWarnings').flatMap((warning, index) =>
-    ['warning', 'fieldRef']
-      .filter((field) => textAt(warning, field).trim() === '')
-      .map((field) => requiredField(`${path}.expressionWarnings[${index}].${field}`)),
-  )
+  listAt(typeChecking, 'expressionWarnings').flatMap((warning, index) => {
+    const at = `${path}.expressionWarnings[${index}]`
+    return [
+      ...(textAt(warning, 'warning') === '' ? [requiredField(`${at}.warning`)] : []),
+      ...checkFieldRef(textAt(warning, 'fieldRef').trim(), `${at}.fieldRef`),
+    ]
+  })
+
+/** The beginning of a JSONPath in the form of Kubernetes: a name, a step, a quote, a root, or a number alone. */
+const pathStart = /^(?:[\p{L}_.["'$@]|[+-]?\d+$)/u
+
+function checkFieldRef(fieldRef: string, path: string): readonly FieldError[] {
+  if (fieldRef === '') return [requiredField(path)]
+  return pathStart.test(fieldRef) ? [] : [invalidField(path, fieldRef, 'invalid JSONPath')]
+}
 
 const statusFields = fields({ typeChecking: checkWarnings, conditions })
 
