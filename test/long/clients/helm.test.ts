@@ -8,7 +8,7 @@ import { type ClientsServer, missingPrograms, programFile } from './programs.ts'
 const chart = join(import.meta.dirname, 'chart')
 const timeoutMs = 180_000
 
-/** The kinds of the chart, by their paths in a namespace. */
+/** The kinds of the chart, by their paths. */
 const paths: readonly string[] = [
   '/apis/apps/v1/namespaces/NS/deployments',
   '/api/v1/namespaces/NS/services',
@@ -22,6 +22,9 @@ const paths: readonly string[] = [
   '/apis/rbac.authorization.k8s.io/v1/namespaces/NS/roles',
   '/apis/rbac.authorization.k8s.io/v1/namespaces/NS/rolebindings',
   '/apis/example.com/v1/namespaces/NS/boats',
+  '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies',
+  '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings',
+  '/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations',
 ]
 
 interface Revision {
@@ -65,6 +68,25 @@ for (const program of ['helm', 'helm-4']) {
       assert.deepEqual(boat.spec, { length: 5, ports: ['Hamburg', 'first'] })
       // Hooks that succeeded are deleted.
       assert.deepEqual((await get('/apis/batch/v1/namespaces/NS/jobs')).items, [])
+    })
+
+    test('has its policy asked about later objects, and its webhook, which does not answer, ignored', async () => {
+      const boats = `/apis/example.com/v1/namespaces/${namespace}/boats`
+      const make = (name: string, length: number) =>
+        server.admin.call('POST', boats, {
+          apiVersion: 'example.com/v1',
+          kind: 'Boat',
+          metadata: { name },
+          spec: { length },
+        })
+      const refused = await make('long', 100)
+      assert.equal(refused.code, 422)
+      assert.match(
+        refused.body.message,
+        /ValidatingAdmissionPolicy 'shop' with binding 'shop' denied request: no boat is that long/,
+      )
+      assert.equal((await make('short', 99)).code, 201)
+      await server.admin.call('DELETE', `${boats}/short`)
     })
 
     test('upgrades it, goes back to the first revision, and knows the history', async () => {

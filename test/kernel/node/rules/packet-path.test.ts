@@ -96,6 +96,8 @@ for (const flavour of ['nft', 'legacy'] as const) {
           [
             `ok ufw keeps rules on this node (${where}): it sets the policies of INPUT`,
             `ok Docker keeps rules on this node (${where}): it sets the policy of FOR`,
+            // The namespace has no route at all.
+            'warn this machine has no IPv4 route to outside: to its own programs cluster IPs',
             `ok ${where}: the policy is DROP, and an agent accepts pods' traffic there`,
             'warn table inet fw, chain forwarding: new connections of pods to pods of other nodes',
           ].map((finding) => finding.slice(0, 60)),
