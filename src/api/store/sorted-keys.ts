@@ -1,4 +1,4 @@
-import { countLeading } from './binary-search.ts'
+import { countLeading } from '../../model/binary-search.ts'
 
 const maxBlockLength = 512
 

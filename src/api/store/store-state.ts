@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { countLeading } from './binary-search.ts'
+import { countLeading } from '../../model/binary-search.ts'
 import type { JournalContent, JournalRow } from './journal.ts'
 import type { Range, StoredEntry, StoreEvent } from './store-entries.ts'
 import { StoreError } from './store-error.ts'

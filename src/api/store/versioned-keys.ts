@@ -1,4 +1,4 @@
-import { countLeading } from './binary-search.ts'
+import { countLeading } from '../../model/binary-search.ts'
 import { PageCounts } from './page-counts.ts'
 import { SortedKeys } from './sorted-keys.ts'
 import type { Range, StoredEntry, StoreEvent } from './store-entries.ts'

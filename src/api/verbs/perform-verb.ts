@@ -41,9 +41,9 @@ export async function performVerb(
     case 'scale':
       return performScale(context, verb, itemOf(target), request, query)
     case 'binding':
-      return performBinding(context, itemOf(target), request, query)
+      return performAction(bindPod, context, itemOf(target), request, query)
     case 'token':
-      return performTokenRequest(context, itemOf(target), request, query)
+      return performAction(requestToken, context, itemOf(target), request, query)
     case 'eviction':
       return performEviction(context, itemOf(target), request, query)
     default:
@@ -94,24 +94,16 @@ async function performCreate(
   return createObject(context, target, value, options)
 }
 
-async function performBinding(
+/** Reads the body of an action, which is not stored, and performs it. */
+async function performAction(
+  act: typeof bindPod | typeof requestToken,
   context: VerbContext,
   target: ItemTarget,
   request: IncomingMessage,
   query: URLSearchParams,
 ): Promise<Answer> {
   const { value } = await readObject(request, context.readYaml)
-  return bindPod(context, target, value, parseWriteOptions(query, request))
-}
-
-async function performTokenRequest(
-  context: VerbContext,
-  target: ItemTarget,
-  request: IncomingMessage,
-  query: URLSearchParams,
-): Promise<Answer> {
-  const { value } = await readObject(request, context.readYaml)
-  return requestToken(context, target, value, parseWriteOptions(query, request))
+  return act(context, target, value, parseWriteOptions(query, request))
 }
 
 async function readDeleteOptions({ readYaml }: VerbContext, request: IncomingMessage, query: URLSearchParams) {

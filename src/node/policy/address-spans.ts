@@ -1,3 +1,4 @@
+import { countLeading } from '../../model/binary-search.ts'
 import { addressBits, bigIntToIp, type Ip, type IpFamily } from '../../model/ip.ts'
 import type { NetworkPolicy } from '../../model/network-policy.ts'
 import { type AddressValue, blockHolds, type CompiledBlock, compilePolicy } from './compiled-policy.ts'
@@ -59,14 +60,7 @@ export class BlockMembership {
 
 /** The place of the last start that is not greater. */
 function findSpan(starts: readonly AddressValue[], value: AddressValue): number {
-  let [low, high] = [0, starts.length]
-  while (high - low > 1) {
-    const middle = (low + high) >> 1
-    const start = starts[middle]
-    if (start !== undefined && start <= value) low = middle
-    else high = middle
-  }
-  return low
+  return Math.max(0, countLeading(starts, (start) => start <= value) - 1)
 }
 
 function startsOf(blocks: readonly CompiledBlock[], family: IpFamily): readonly AddressValue[] {

@@ -1,3 +1,4 @@
+import { countLeading } from '../../model/binary-search.ts'
 import { type Cidr, type CidrRange, cidrRange, type IpFamily } from '../../model/ip.ts'
 
 interface Held extends CidrRange {
@@ -32,14 +33,6 @@ export class DisjointNetworks {
 
   /** Finds the index of the first network that does not end before this address. */
   #indexOf(family: IpFamily, address: bigint): number {
-    const held = this.#held[family]
-    let [low, high] = [0, held.length]
-    while (low < high) {
-      const middle = (low + high) >>> 1
-      const isBefore = (held[middle]?.last ?? address) < address
-      if (isBefore) low = middle + 1
-      else high = middle
-    }
-    return low
+    return countLeading(this.#held[family], ({ last }) => last < address)
   }
 }

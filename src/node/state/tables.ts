@@ -1,4 +1,5 @@
 import type { ObjectKey } from '../../model/api-object.ts'
+import { countLeading } from '../../model/binary-search.ts'
 import { none } from '../../model/compact.ts'
 import type { EndpointSlice } from '../../model/endpoint-slice.ts'
 import type { WatchedResource } from './node-state.ts'
@@ -75,13 +76,7 @@ export class Tables {
 
 /** Returns the index of the first slice whose source is not before this one: sorting thousands of slices of one Service for each of them takes seconds. */
 function positionOf(slices: readonly Hashed<EndpointSlice>[], source: string): number {
-  let [from, to] = [0, slices.length]
-  while (from < to) {
-    const middle = (from + to) >> 1
-    if ((slices[middle]?.value.source ?? '') < source) from = middle + 1
-    else to = middle
-  }
-  return from
+  return countLeading(slices, ({ value }) => value.source < source)
 }
 
 function sortSlices(slices: readonly Hashed<EndpointSlice>[]): readonly Hashed<EndpointSlice>[] {

@@ -1,3 +1,5 @@
+import { countLeading } from '../../../model/binary-search.ts'
+
 /** Completion indexes as ordered intervals that neither overlap nor touch: each with its first and last index. */
 export type Intervals = readonly (readonly [first: number, last: number])[]
 
@@ -46,13 +48,8 @@ export function countOf(intervals: Intervals): number {
 
 /** Takes logarithmic time: a Job may have 50,000 intervals, and asks this for each Pod. */
 export function includes(intervals: Intervals, index: number): boolean {
-  let [low, high] = [0, intervals.length]
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if ((intervals[middle]?.[1] ?? index) < index) low = middle + 1
-    else high = middle
-  }
-  return (intervals[low]?.[0] ?? Number.POSITIVE_INFINITY) <= index
+  const [first = Number.POSITIVE_INFINITY] = intervals[countLeading(intervals, ([, last]) => last < index)] ?? []
+  return first <= index
 }
 
 /** Returns how many indexes both have. */
